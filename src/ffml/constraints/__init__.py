@@ -1,0 +1,28 @@
+"""Fairness constraints: one notion = one file, all of the form ``|gap| - bound <= 0``."""
+
+from collections.abc import Callable
+
+from ffml.constraints._base import Constraint, combine, group_gap, group_gap_constraint
+from ffml.constraints._decision_boundary_covariance import decision_boundary_covariance
+from ffml.constraints._demographic_parity import demographic_parity
+from ffml.constraints._equal_opportunity import equal_opportunity
+from ffml.constraints._equalized_odds import equalized_odds
+
+CONSTRAINTS: dict[str, Callable[..., Constraint]] = {
+    "dbc": decision_boundary_covariance,
+    "demographic-parity": demographic_parity,
+    "equal-opportunity": equal_opportunity,
+    "equalized-odds": equalized_odds,
+}
+
+__all__ = [
+    "CONSTRAINTS",
+    "Constraint",
+    "combine",
+    "decision_boundary_covariance",
+    "demographic_parity",
+    "equal_opportunity",
+    "equalized_odds",
+    "group_gap",
+    "group_gap_constraint",
+]

@@ -1,0 +1,101 @@
+"""What a constraint is, and the gap between a group and the others that all notions share."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ffml.base import Array, Batch, FFMLError
+
+
+class Constraint(NamedTuple):
+    """A fairness notion with m entries, given q contrasts (`Schema.contrasts`).
+
+    An entry that a batch cannot measure (a side of the comparison is missing) has gap 0 and
+    ``measurable`` 0: it adds no violation and no gradient, and its multiplier stays.
+    """
+
+    entry_names: Callable[[tuple[str, ...]], tuple[str, ...]]  # contrasts -> m names
+    gaps: Callable[[Array, Batch], Array]  # logits, batch -> (m,) signed
+    measurable: Callable[[Batch], Array]  # batch -> (m,) 0. or 1.
+    bounds: Callable[[int], Array]  # q -> (m,) the ε of each entry
+
+
+def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]:
+    """Mean of ``values`` over a group minus the mean over all others, for each contrast.
+
+    Args:
+        values: ``(n,)`` what is compared.
+        members: ``(n, q)`` 0/1 memberships.
+        rows: ``(n,)`` weights of the rows, 0 for those that do not count.
+
+    Returns:
+        ``(q,)`` gaps, 0 where one side is empty, and ``(q,)`` 1 where both sides have rows.
+    """
+    inside = members * rows[:, None]
+    outside = (1 - members) * rows[:, None]
+    weight_inside, weight_outside = inside.sum(0), outside.sum(0)
+    both = (weight_inside > 0) & (weight_outside > 0)
+    mean_inside = values @ inside / jnp.where(both, weight_inside, 1)
+    mean_outside = values @ outside / jnp.where(both, weight_outside, 1)
+    return jnp.where(both, mean_inside - mean_outside, 0.0), both.astype(values.dtype)
+
+
+def group_gap_constraint(
+    name: str,
+    score: Callable[[Array], Array],
+    conditions: dict[str, Callable[[Batch], Array]],
+    bound: float | tuple[float, ...],
+) -> Constraint:
+    """Build the notion "groups have the same mean score among the rows of each condition".
+
+    Args:
+        name: how the constraint is called in records and reports.
+        score: logits -> what is compared.
+        conditions: part name -> (batch -> ``(n,)`` weight of each row).
+        bound: the ε of all entries, or one for each.
+    """
+    validate_bound(name, bound)
+
+    def entry_names(contrasts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(
+            f"{name}[{', '.join(filter(None, (contrast, part)))}]"
+            for part in conditions
+            for contrast in contrasts
+        )
+
+    def gaps(logits: Array, batch: Batch) -> Array:
+        return jnp.concatenate(
+            [group_gap(score(logits), batch.s, rows(batch))[0] for rows in conditions.values()]
+        )
+
+    def measurable(batch: Batch) -> Array:
+        return jnp.concatenate(
+            [group_gap(batch.weight, batch.s, rows(batch))[1] for rows in conditions.values()]
+        )
+
+    def bounds(num_contrasts: int) -> Array:
+        entries = len(conditions) * num_contrasts
+        if jnp.ndim(bound) and jnp.shape(bound) != (entries,):
+            raise FFMLError(f"{name} has {entries} entries here: give one bound or {entries}")
+        return jnp.broadcast_to(jnp.asarray(bound, float), (entries,))
+
+    return Constraint(entry_names, gaps, measurable, bounds)
+
+
+def validate_bound(name: str, bound: float | tuple[float, ...]) -> None:
+    """Refuse a negative or undefined bound (a traced one is the caller's business)."""
+    if not isinstance(bound, jax.core.Tracer) and not np.all(np.asarray(bound) >= 0):
+        raise FFMLError(f"bound of {name} must be >= 0, got {bound}")
+
+
+def combine(*constraints: Constraint) -> Constraint:
+    """Ask for several notions at once; each keeps its own bounds and multipliers."""
+    return Constraint(
+        lambda contrasts: tuple(n for c in constraints for n in c.entry_names(contrasts)),
+        lambda logits, batch: jnp.concatenate([c.gaps(logits, batch) for c in constraints]),
+        lambda batch: jnp.concatenate([c.measurable(batch) for c in constraints]),
+        lambda num_contrasts: jnp.concatenate([c.bounds(num_contrasts) for c in constraints]),
+    )

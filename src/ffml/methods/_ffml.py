@@ -1,0 +1,212 @@
+"""Follow the fair meta leader (FFML): Algorithm 1 of the paper."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import lax
+
+from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem
+from ffml.checks import at_least, one_of, positive
+from ffml.meta import adapt_pair, task_objective
+from ffml.primal_dual import ascend, project_to_ball
+from ffml.sampling import draw_support_and_query
+
+OPTIMIZERS = {"sgd": optax.identity, "adam": optax.scale_by_adam}
+SCHEDULES = {"constant": lambda t: 1.0, "inverse": lambda t: 1.0 / (t + 1)}
+TASK_WEIGHTS = {"uniform": jnp.ones_like, "size": lambda size: size}
+SMOOTHING = 0.9  # of the relative change that the stopping rule looks at
+
+
+class FFMLState(NamedTuple):
+    """The meta pair (θ, λ), the optimiser's memory, and how many tasks were seen."""
+
+    params: Params
+    multipliers: Array
+    optimizer_state: Any
+    round: Array
+
+
+def ffml(
+    problem: Problem,
+    *,
+    inner_lr: float = 0.1,
+    outer_lr: float = 0.01,
+    dual_lr: float | None = 0.5,
+    num_inner_steps: int = 3,
+    num_outer_steps: int = 50,
+    tolerance: float = 0.0,
+    outer_schedule: str = "constant",
+    optimizer: str | optax.GradientTransformation = "adam",
+    damping: float = 0.02,
+    radius: float = 100.0,
+    initial_multiplier: float = 0.0,
+    shots: int = 100,
+    inner_shrinkage: float = 200.0,
+    task_weighting: str = "size",
+    first_order: bool = False,
+    inner_constraints: bool = True,
+    outer_constraints: bool = True,
+    augmented_term: bool = True,
+) -> Learner:
+    """Learn a pair (θ, λ) from which a few constrained steps fit a new task, fairly.
+
+    Inner level, on a task's support rows, ``num_inner_steps`` times (Eq. 6–7)::
+
+        θ_k ← θ_k - η₁ ∇_θ [f + Σ λ_{k,i} g_i](θ_k)        λ_k ← [λ_k + η₁ g(θ_k)]₊
+
+    Outer level, on the query rows of the tasks in memory, ``num_outer_steps`` times a round,
+    from the second round on (Eq. 8–10)::
+
+        L(θ, λ) = mean_k { f(θ'_k) + Σ_i (λ_i g_i(θ'_k) - δη₂/2 λ_i²) }
+        θ ← Π_B(θ - η₂ ∇_θ L)                              λ ← [λ + η₂ ∇_λ L]₊
+
+    Both outer gradients go through the inner steps: θ'_k depends on θ and on λ.
+
+    Args:
+        problem: loss and constraints, see `ffml.problem.fair_classification`.
+        inner_lr: η₁, step size of the adaptation.
+        outer_lr: η₂, step size of θ; with the inverse schedule, μ_f of Theorem 2.
+        dual_lr: step size of λ; None means η₂ as in the paper.
+        num_inner_steps: adaptation steps.
+        num_outer_steps: outer iterations a round (an upper limit where ``tolerance`` > 0).
+        tolerance: stop a round when the smoothed relative change of the pair,
+            ``‖Δθ‖/‖θ‖ + ‖Δλ‖/(1 + ‖λ‖)``, falls below it; 0 never stops early.
+        outer_schedule: "constant", or "inverse" for η₂ = μ_f/(t+1) in round t (Theorem 2).
+        optimizer: what turns ∇_θ L into a direction: "sgd" (the paper's plain descent), "adam",
+            or any optax transformation without a learning rate.
+        damping: δ of the augmented term; it multiplies the dual step size.
+        radius: R of the ball B that θ is projected onto.
+        initial_multiplier: λ₁ of every constraint.
+        shots: support rows and query rows drawn for each class.
+        inner_shrinkage: a task whose support pool has n rows takes steps of
+            η₁ · n/(n + inner_shrinkage), so that small tasks stay near the meta parameters.
+        task_weighting: "uniform" (the paper's mean over tasks) or "size".
+        first_order: take the inner gradients as constants in the outer derivative.
+        inner_constraints: False leaves the constraints out of the inner level (ablation).
+        outer_constraints: False leaves them out of the outer level; λ then stays λ₁ (ablation).
+        augmented_term: False leaves out the term in λ² (ablation).
+
+    Differs from the paper: the defaults. `ffml.presets` has the paper's settings by name.
+
+    Reference: Zhao, Chen & Thuraisingham, "Fairness-Aware Online Meta-learning", KDD 2021.
+    """
+    positive(inner_lr=inner_lr, outer_lr=outer_lr, radius=radius)
+    at_least(1, num_inner_steps=num_inner_steps, num_outer_steps=num_outer_steps, shots=shots)
+    at_least(
+        0,
+        damping=damping,
+        tolerance=tolerance,
+        initial_multiplier=initial_multiplier,
+        inner_shrinkage=inner_shrinkage,
+    )
+    if dual_lr is None:
+        dual_lr = outer_lr
+    positive(dual_lr=dual_lr)
+    schedule = one_of("outer_schedule", outer_schedule, SCHEDULES)
+    task_weights = one_of("task_weighting", task_weighting, TASK_WEIGHTS)
+    direction = (
+        one_of("optimizer", optimizer, OPTIMIZERS)() if isinstance(optimizer, str) else optimizer
+    )
+
+    def init(key: Array) -> FFMLState:
+        params = project_to_ball(problem.init(key), radius)  # Alg. 1, line 1
+        multipliers = jnp.full(problem.num_constraints, initial_multiplier, float)
+        return FFMLState(params, multipliers, direction.init(params), jnp.zeros((), int))
+
+    def adapted_pair(params: Params, multipliers: Array, support: Batch) -> tuple[Params, Array]:
+        return adapt_pair(
+            problem,
+            params,
+            multipliers,
+            support,
+            step_size=inner_lr * _shrink(support.pool, inner_shrinkage),
+            num_steps=num_inner_steps,
+            constrained=inner_constraints,
+            first_order=first_order,
+        )
+
+    def adapt(state: FFMLState, support: Batch) -> Params:
+        return adapted_pair(state.params, state.multipliers, support)[0]
+
+    def outer_gradient(params: Params, multipliers: Array, tasks: LabelledTask, key: Array, lr):
+        """Weighted mean over tasks of ∇_(θ,λ) of Eq. 8 (Alg. 1, lines 10–16)."""
+
+        def of_task(key: Array, task: LabelledTask):
+            support, query = draw_support_and_query(key, task, shots)
+
+            def objective(params: Params, multipliers: Array):
+                theta, _ = adapted_pair(params, multipliers, support)
+                return task_objective(
+                    problem,
+                    theta,
+                    multipliers,
+                    query,
+                    damping=damping * lr if augmented_term else 0.0,
+                    constrained=outer_constraints,
+                )
+
+            gradients, seen = jax.grad(objective, argnums=(0, 1), has_aux=True)(params, multipliers)
+            usable = (support.mask.sum() > 0) & (query.mask.sum() > 0)
+            return gradients, seen, jnp.where(usable, task_weights(task.totals.sum() * 1.0), 0.0)
+
+        keys = jax.random.split(key, len(tasks.totals))
+        gradients, (loss, values, measurable), weights = jax.vmap(of_task)(keys, tasks)
+        weights /= jnp.maximum(weights.sum(), 1e-30)
+        seen_weights = weights[:, None] * measurable
+        seen_mean = (seen_weights * values).sum(0) / jnp.maximum(seen_weights.sum(0), 1e-30)
+        mean = jax.tree.map(lambda leaf: jnp.tensordot(weights, leaf, 1), gradients)
+        return mean, (weights @ loss, seen_mean)
+
+    def update(key: Array, state: FFMLState, task: LabelledTask, memory: LabelledTask):
+        del task  # it is in memory
+        t = state.round + 1
+        primal_step, dual_step = outer_lr * schedule(t), dual_lr * schedule(t)
+        limit = jnp.where(t >= 2, num_outer_steps, 0)  # Alg. 1, line 7
+
+        def iterate(carry):
+            i, theta, lam, optimizer_state, info = carry
+            (slope, dual_slope), (loss, values) = outer_gradient(
+                theta, lam, memory, jax.random.fold_in(key, i), dual_step
+            )
+            if not outer_constraints:
+                dual_slope = jnp.zeros_like(dual_slope)
+            ahead, optimizer_state = direction.update(slope, optimizer_state, theta)
+            new_theta = project_to_ball(
+                jax.tree.map(lambda p, d: p - primal_step * d, theta, ahead), radius
+            )  # Eq. 9
+            new_lam = ascend(lam, dual_slope, dual_step)  # Eq. 10
+            change = _relative_change(theta, new_theta, lam, new_lam)
+            smooth = jnp.where(i == 0, change, SMOOTHING * info.change + (1 - SMOOTHING) * change)
+            return i + 1, new_theta, new_lam, optimizer_state, Info(loss, values, i + 1, smooth)
+
+        def unfinished(carry):
+            i, *_, info = carry
+            return (i < limit) & ((i == 0) | (info.change >= tolerance))
+
+        nothing = jnp.zeros(())
+        no_info = Info(nothing, jnp.zeros(problem.num_constraints), jnp.zeros((), int), nothing)
+        start = (
+            jnp.zeros((), int),
+            state.params,
+            state.multipliers,
+            state.optimizer_state,
+            no_info,
+        )
+        _, theta, lam, optimizer_state, info = lax.while_loop(unfinished, iterate, start)
+        return FFMLState(theta, lam, optimizer_state, t), info
+
+    return Learner(init, adapt, problem.apply, update)
+
+
+def _shrink(pool: Array, shrinkage: float) -> Array:
+    return jnp.where(pool > 0, pool / jnp.maximum(pool + shrinkage, 1), 0.0)
+
+
+def _relative_change(theta: Params, new_theta: Params, lam: Array, new_lam: Array) -> Array:
+    moved = optax.tree.norm(optax.tree.sub(new_theta, theta))
+    dual_moved = jnp.linalg.norm(new_lam - lam)
+    return moved / jnp.maximum(optax.tree.norm(theta), 1e-12) + dual_moved / (
+        1 + jnp.linalg.norm(lam)
+    )

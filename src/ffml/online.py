@@ -1,0 +1,136 @@
+"""The online loop: play, be judged, learn."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from ffml.base import FFMLError, Learner, Problem, Schema, Stream, Task
+from ffml.checks import at_least
+from ffml.evaluation import judge, split_rows, support_batch
+from ffml.memory import Memory, MemorySettings, bounded, padded_rows
+from ffml.runtime import shard_tasks
+
+# Every random choice has its own stream of numbers, so that no method changes another's data.
+SPLIT, SUPPORT, KEEP, DRAW = range(4)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What happened in one round: how the decision was judged, and what was learned."""
+
+    round: int
+    task: str
+    n_rows: int
+    n_support: int  # labelled rows that the decision was adapted to
+    n_validation: int
+    metrics: dict[str, float]  # see `ffml.metrics.judge`, and loss, dbc; NaN where undefined
+    undefined: dict[str, str]  # metric -> why it is undefined
+    tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
+    constraint: np.ndarray  # (m,) on the validation rows, NaN where not measurable
+    multipliers: np.ndarray  # (m,) after learning
+    violation: np.ndarray  # (m,) Σ_t g_i so far
+    clipped_violation: np.ndarray  # (m,) Σ_t [g_i]₊ so far
+    iterations: int
+    seconds: float
+
+
+@dataclass
+class OnlineLoop:
+    """Plays one task after another. Everything that the next round needs is in its fields.
+
+    In round t the learner decides with what it knew before (adapted to the task's support
+    rows), is judged on the validation rows, and only then sees the whole task.
+    """
+
+    problem: Problem
+    learner: Learner
+    schema: Schema
+    seed: int = 0
+    validation_fraction: float = 0.5
+    shots: int = 100
+    memory_settings: MemorySettings = field(default_factory=MemorySettings)
+    round: int = 0
+    state: Any = None
+    memory: Memory = field(init=False)
+    violation: np.ndarray = field(init=False)
+    clipped_violation: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.validation_fraction < 1:
+            raise FFMLError(
+                f"validation_fraction must be between 0 and 1, got {self.validation_fraction}"
+            )
+        at_least(1, shots=self.shots)
+        compiled = jax.jit if self.learner.pure else (lambda function: function)
+        self._adapt, self._update = compiled(self.learner.adapt), compiled(self.learner.update)
+        self._key = jax.random.key(self.seed)
+        if self.state is None:
+            self.state = jax.device_get(self.learner.init(jax.random.fold_in(self._key, 0)))
+        self.memory = Memory(self.schema, self.memory_settings)
+        self.violation = np.zeros(self.problem.num_constraints)
+        self.clipped_violation = np.zeros(self.problem.num_constraints)
+
+    def step(self, task: Task) -> Round:
+        """Play one round: adapt, be judged, learn."""
+        start = time.perf_counter()
+        self.round += 1
+        rows = split_rows(len(task.y), self.validation_fraction, self._rng(SPLIT))
+        support = support_batch(task, self.schema, rows.support, self.shots, self._rng(SUPPORT))
+        params = jax.device_get(self._adapt(self.state, support))
+        judgement = judge(self.problem, self.learner, params, task, self.schema, rows.validation)
+        measured = np.nan_to_num(judgement.constraint)
+        self.violation = self.violation + measured
+        self.clipped_violation = self.clipped_violation + np.maximum(measured, 0)
+        iterations = self._learn(task)
+        labels = task.y[rows.support]
+        return Round(
+            round=self.round,
+            task=task.name,
+            n_rows=len(task.y),
+            n_support=sum(min(self.shots, int((labels == label).sum())) for label in (0, 1)),
+            n_validation=len(rows.validation),
+            metrics=judgement.metrics,
+            undefined=judgement.undefined,
+            tables=judgement.tables,
+            constraint=judgement.constraint,
+            multipliers=np.asarray(self.state.multipliers),
+            violation=self.violation,
+            clipped_violation=self.clipped_violation,
+            iterations=iterations,
+            seconds=time.perf_counter() - start,
+        )
+
+    def _learn(self, task: Task) -> int:
+        self.memory.add(task, self._rng(KEEP))
+        revealed = padded_rows(
+            bounded(task, self.schema, self.memory_settings.rows_per_task, self._rng(KEEP)),
+            self.memory_settings.rows_per_task,
+        )
+        drawn = shard_tasks(self.memory.draw(self._rng(DRAW)))
+        key = jax.random.fold_in(self._key, self.round)
+        # Between rounds the state is on the host: the same kind of argument every time, so the
+        # first round compiles and no later one does.
+        self.state, info = jax.device_get(self._update(key, self.state, revealed, drawn))
+        return int(info.iterations)
+
+    def _rng(self, purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, self.round, purpose])
+
+
+def play(problem: Problem, learner: Learner, stream: Stream, **settings: Any) -> Iterator[Round]:
+    """Run a learner over a stream, yielding one `Round` a task as it goes.
+
+    Args:
+        problem: what is minimised and what is constrained.
+        learner: the method, built for that problem.
+        stream: the tasks in their order.
+        **settings: ``seed``, ``validation_fraction``, ``shots`` and ``memory_settings`` of
+            `OnlineLoop`.
+    """
+    loop = OnlineLoop(problem, learner, stream.schema, **settings)
+    for task in stream.tasks():
+        yield loop.step(task)

@@ -1,0 +1,29 @@
+"""Lagrangian, projected descent and projected ascent: the two steps all methods are made of."""
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from ffml.base import Array, Batch, Params, Problem
+
+
+def lagrangian(problem: Problem, params: Params, multipliers: Array, batch: Batch) -> Array:
+    """``f(θ) + Σ_i λ_i g_i(θ)``, Eq. (5) of the paper."""
+    return problem.loss(params, batch) + multipliers @ problem.constraint(params, batch)
+
+
+def descend(params: Params, gradient: Params, step_size: Array) -> Params:
+    """``θ - η ∇``."""
+    return jax.tree.map(lambda theta, slope: theta - step_size * slope, params, gradient)
+
+
+def ascend(multipliers: Array, gradient: Array, step_size: Array) -> Array:
+    """``[λ + η ∇]₊``."""
+    return jnp.maximum(multipliers + step_size * gradient, 0.0)
+
+
+def project_to_ball(params: Params, radius: Array) -> Params:
+    """Π_B: the nearest point of the l2 ball of the given radius around the origin."""
+    norm = optax.tree.norm(params)
+    scale = jnp.where(norm > radius, radius / jnp.maximum(norm, 1e-30), 1.0)
+    return jax.tree.map(lambda theta: theta * scale, params)

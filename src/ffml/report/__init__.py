@@ -1,0 +1,19 @@
+"""The report: one HTML page that a person who was not there can read.
+
+It is a function of the files in a run directory and of nothing else. The same files give the
+same bytes, and the page asks for nothing from elsewhere when it is opened.
+"""
+
+from pathlib import Path
+
+__all__ = ["write_report"]
+
+
+def write_report(run_dir: Path) -> Path:
+    """Write ``report.html`` into ``run_dir`` from the files of that run and return its path."""
+    from ffml.report._files import read_run
+    from ffml.report._page import render
+
+    page = Path(run_dir) / "report.html"
+    page.write_text(render(read_run(Path(run_dir))), encoding="utf-8", newline="\n")
+    return page

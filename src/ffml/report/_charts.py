@@ -1,0 +1,190 @@
+"""Draw one chart as inline SVG.
+
+Colours are drawn with place-holders that become CSS variables, so that a chart follows the
+page's light or dark scheme. No text of the user's enters a chart: names stand in the HTML legend.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NUM_COLOURS = 7  # Okabe and Ito's palette without its yellow; the values are in the style sheet
+DASHES = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
+_MAX_MARKED = 120  # more points than this and the dots would hide the line
+
+# Hexadecimal place-holders that no style of matplotlib uses.
+_COLOURS = {f"c{i + 1}": f"#0102{i + 1:02x}" for i in range(NUM_COLOURS)} | {
+    "ink": "#010280",
+    "muted": "#010281",
+    "grid": "#010282",
+    "missing": "#010283",
+}
+_VARIABLES = {colour: f"var(--{name})" for name, colour in _COLOURS.items()}
+_STYLE = {
+    "font.size": 10.5,
+    "svg.fonttype": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.edgecolor": _COLOURS["muted"],
+    "axes.labelcolor": _COLOURS["ink"],
+    "axes.unicode_minus": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": _COLOURS["grid"],
+    "grid.linewidth": 0.7,
+    "text.color": _COLOURS["ink"],
+    "xtick.color": _COLOURS["muted"],
+    "ytick.color": _COLOURS["muted"],
+    "xtick.labelcolor": _COLOURS["ink"],
+    "ytick.labelcolor": _COLOURS["ink"],
+    "lines.linewidth": 1.5,
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line by round, with its interval where there is one."""
+
+    label: str
+    values: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    colour: str = "c1"
+    dash: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What to draw. ``undefined`` rounds get a cross at the bottom, ``ringed`` ones a ring."""
+
+    key: str
+    title: str
+    caption: str
+    rounds: np.ndarray
+    series: list[Series]
+    undefined: np.ndarray
+    ringed: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    unit_interval: bool = False  # a ratio or a rate: the axis runs from 0 to 1
+    infeasible_above: float | None = None
+
+
+def draw(chart: Chart) -> str:
+    """Return the chart as an ``<svg>`` element without its label."""
+    import io
+
+    import matplotlib.style
+    from matplotlib.figure import Figure
+
+    salt = {"svg.hashsalt": chart.key}  # fixed, and different per chart: ids stay unique
+    buffer = io.StringIO()
+    # The default style first: a user's own matplotlibrc must not change the page.
+    with matplotlib.style.context(["default", _STYLE | salt]):
+        figure = Figure(figsize=(5, 2.7), layout="constrained")
+        axes = figure.add_subplot()
+        for series in chart.series:
+            _draw_series(axes, chart.rounds, series)
+        _draw_frame(axes, chart)
+        _draw_marks(axes, chart)
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
+    return _clean(buffer.getvalue(), chart.key)
+
+
+def isolated(values: np.ndarray) -> np.ndarray:
+    """Mark the defined values without a defined neighbour: a line would not show them.
+
+    >>> isolated(np.array([1.0, np.nan, 2.0, 3.0]))
+    array([ True, False, False, False])
+    """
+    defined = np.isfinite(values)
+    padded = np.concatenate([[False], defined, [False]])
+    return defined & ~padded[:-2] & ~padded[2:]
+
+
+def _draw_series(axes: "Axes", rounds: np.ndarray, series: Series) -> None:
+    colour = _COLOURS[series.colour]
+    if series.low is not None and series.high is not None:
+        axes.fill_between(rounds, series.low, series.high, color=colour, alpha=0.16, linewidth=0)
+        alone = isolated(series.low + series.high)
+        axes.vlines(
+            rounds[alone], series.low[alone], series.high[alone], color=colour, alpha=0.3, lw=3
+        )
+    style: Any = (0, series.dash) if series.dash else "-"
+    axes.plot(rounds, series.values, color=colour, linestyle=style)
+    dots = np.isfinite(series.values) if len(rounds) <= _MAX_MARKED else isolated(series.values)
+    axes.plot(rounds[dots], series.values[dots], color=colour, ls="", marker="o", ms=2.6, mew=0)
+
+
+def _draw_frame(axes: "Axes", chart: Chart) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    first, last = chart.rounds[0], chart.rounds[-1]
+    pad = max(0.5, 0.02 * (last - first))
+    axes.set_xlim(first - pad, last + pad)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+    axes.set_xlabel("round")
+    if chart.unit_interval:
+        axes.set_ylim(-0.09, 1.05)
+        axes.set_yticks(np.linspace(0, 1, 6))
+        return
+    values = np.concatenate([series.values for series in chart.series] or [np.zeros(0)])
+    values = np.append(values[np.isfinite(values)], chart.infeasible_above or 0.0)
+    low, high = values.min(), values.max()
+    span = (high - low) or 1.0
+    axes.set_ylim(low - 0.14 * span, high + 0.08 * span)
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    if chart.infeasible_above is not None:
+        axes.axhline(chart.infeasible_above, color=_COLOURS["ink"], linewidth=1)
+        top = axes.get_ylim()[1]
+        axes.axhspan(chart.infeasible_above, top, color=_COLOURS["c2"], alpha=0.08, linewidth=0)
+
+
+def _draw_marks(axes: "Axes", chart: Chart) -> None:
+    bottom = axes.get_xaxis_transform()  # x in rounds, y as a share of the axis
+    crosses = chart.rounds[chart.undefined]
+    axes.plot(
+        crosses,
+        np.full(len(crosses), 0.035),
+        transform=bottom,
+        color=_COLOURS["missing"],
+        linestyle="",
+        marker="x",
+        markersize=4,
+        markeredgewidth=1.2,
+        clip_on=False,
+    )
+    if chart.ringed.any():
+        axes.plot(
+            chart.rounds[chart.ringed],
+            chart.series[0].values[chart.ringed],
+            linestyle="",
+            marker="o",
+            markersize=7,
+            markerfacecolor="none",
+            markeredgecolor=_COLOURS["ink"],
+            clip_on=False,
+        )
+    if not any(np.isfinite(series.values).any() for series in chart.series):
+        axes.text(0.5, 0.5, "undefined in every round", transform=axes.transAxes, ha="center")
+
+
+def _clean(svg: str, key: str) -> str:
+    """Keep the element alone, without a size of its own, global styles or ids that may clash."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
+    svg = re.sub(r'<svg [^>]*viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1">', svg, count=1)
+    svg = svg.replace("xlink:href", "href")
+    svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)  # the page's own font
+    used = set(re.findall(r"#([\w.-]+)", svg))
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{key}-", svg)
+    for colour, variable in _VARIABLES.items():
+        svg = svg.replace(colour, variable)
+    return re.sub(r"\s*\n\s*", "\n", svg).strip()

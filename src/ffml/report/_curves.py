@@ -1,0 +1,160 @@
+"""Which curves the report shows, what each one says, and its description for those who listen."""
+
+import numpy as np
+
+from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
+from ffml.report._files import Run
+from ffml.report._words import counted, number
+
+
+def metric_charts(run: Run) -> list[Chart]:
+    """Return the charts of what was measured on the validation rows."""
+    return [
+        _ratio_chart(
+            run,
+            "dp",
+            "Demographic parity (DP)",
+            "Ratio between the groups' selection rates. 1 means equal rates.",
+        ),
+        _ratio_chart(
+            run,
+            "eo",
+            "Equalized odds (EO)",
+            "Smaller of the ratios between the groups' true and false positive rates.",
+        ),
+        _accuracy_chart(run),
+        _chart(
+            run,
+            "loss",
+            "Loss",
+            "Mean cross-entropy on the validation rows, after adapting to the task.",
+            [Series("Loss", run.rounds.numbers("loss"))],
+        ),
+    ]
+
+
+def constraint_charts(run: Run) -> list[Chart]:
+    """Return the charts of the constraints; none where the run has no constraint."""
+    if not run.constraints:
+        return []
+    return [
+        _chart(
+            run,
+            "constraint",
+            "Constraint values g",
+            "Gap minus its bound ε. At or below the line at 0: gap ≤ ε.",
+            _constraint_series(run, "constraint"),
+            infeasible_above=0.0,
+        ),
+        _chart(
+            run,
+            "multiplier",
+            "Multipliers λ",
+            "Weight that the method puts on each constraint. It grows while g > 0.",
+            _constraint_series(run, "multiplier"),
+        ),
+        _chart(
+            run,
+            "violation",
+            "Cumulative violation Σ g",
+            "Running sum of g; rounds within the bound make up for others.",
+            _constraint_series(run, "violation"),
+            infeasible_above=0.0,
+        ),
+        _chart(
+            run,
+            "clipped-violation",
+            "Cumulative clipped violation Σ max(g, 0)",
+            "Running sum of what exceeds the bound; nothing makes up for it. Flat is good.",
+            _constraint_series(run, "clipped_violation"),
+        ),
+    ]
+
+
+def describe(chart: Chart) -> str:
+    """Say what the chart shows, for screen readers."""
+    parts = [f"{chart.title} by round, {counted(len(chart.rounds), 'round')}."]
+    for series in chart.series:
+        defined = np.flatnonzero(np.isfinite(series.values))
+        if not len(defined):
+            parts.append(f"{series.label}: undefined in every round.")
+            continue
+        first, last = defined[0], defined[-1]
+        parts.append(
+            f"{series.label}: {number(series.values[first])} in round {chart.rounds[first]:g},"
+            f" {number(series.values[last])} in round {chart.rounds[last]:g}, lowest"
+            f" {number(np.nanmin(series.values))}, highest {number(np.nanmax(series.values))}."
+        )
+    if chart.undefined.any():
+        parts.append(f"Undefined in {counted(int(chart.undefined.sum()), 'round')}.")
+    return " ".join(parts)
+
+
+def _chart(
+    run: Run,
+    key: str,
+    title: str,
+    caption: str,
+    series: list[Series],
+    infeasible_above: float | None = None,
+) -> Chart:
+    return Chart(
+        key=key,
+        title=title,
+        caption=caption,
+        rounds=run.rounds.numbers("round"),
+        series=series,
+        undefined=np.isnan(np.stack([line.values for line in series])).any(axis=0),
+        infeasible_above=infeasible_above,
+    )
+
+
+def _ratio_chart(run: Run, metric: str, title: str, caption: str) -> Chart:
+    value = _with_interval(run, metric, metric.upper())
+    ceiling = Series(
+        "Noise ceiling", run.rounds.numbers(f"{metric}_ceiling"), colour="muted", dash=DASHES[1]
+    )
+    defined = np.isfinite(value.values)
+    return Chart(
+        key=metric,
+        title=title,
+        caption=caption,
+        rounds=run.rounds.numbers("round"),
+        series=[value, ceiling],
+        undefined=~defined,
+        ringed=defined & (run.rounds.numbers("collapsed") == 1),
+        unit_interval=True,
+    )
+
+
+def _accuracy_chart(run: Run) -> Chart:
+    balanced = _with_interval(run, "balanced_accuracy", "Balanced accuracy")
+    accuracy = _with_interval(run, "accuracy", "Accuracy", colour="c2", dash=DASHES[1])
+    return Chart(
+        key="accuracy",
+        title="Accuracy",
+        caption="Share of right decisions; balanced: the mean of both labels' shares.",
+        rounds=run.rounds.numbers("round"),
+        series=[balanced, accuracy],
+        undefined=np.isnan(balanced.values) | np.isnan(accuracy.values),
+        unit_interval=True,
+    )
+
+
+def _with_interval(
+    run: Run, metric: str, label: str, colour: str = "c1", dash: tuple[float, ...] = ()
+) -> Series:
+    value, low, high = (run.rounds.numbers(f"{metric}{end}") for end in ("", "_low", "_high"))
+    return Series(label, value, low, high, colour=colour, dash=dash)
+
+
+def _constraint_series(run: Run, kind: str) -> list[Series]:
+    return [
+        Series(
+            name,
+            run.rounds.numbers(f"{kind}:{name}"),
+            colour=f"c{i % NUM_COLOURS + 1}",
+            dash=DASHES[i % len(DASHES)],
+        )
+        for i, name in enumerate(run.constraints)
+    ]

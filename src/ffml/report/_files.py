@@ -1,0 +1,119 @@
+"""Read a run directory. An empty cell is undefined; here it becomes ``nan``, never 0 or 1."""
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ffml.base import FFMLError
+
+ROUND_COLUMNS = ("round", "task", "n_validation", "dp", "eo", "accuracy", "balanced_accuracy")
+GROUP_COLUMNS = ("round", "column", "group", "n", "n_label_1", "n_selected")
+_WORDS = {"": float("nan"), "true": 1.0, "false": 0.0}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file as text, column by column.
+
+    >>> Table({"dp": ["0.5", ""], "task": ["<a>", "NA"]}).numbers("dp")
+    array([0.5, nan])
+    """
+
+    columns: dict[str, list[str]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+    def text(self, name: str) -> list[str]:
+        """Return a column as text; a column that the file lacks is empty throughout."""
+        return self.columns.get(name, [""] * len(self))
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return a column as finite numbers, or ``nan`` where it is undefined."""
+        try:
+            values = [
+                _WORDS[t.lower()] if t.lower() in _WORDS else float(t) for t in self.text(name)
+            ]
+        except ValueError as error:
+            raise FFMLError(
+                f"column {name!r} of the run's CSV files holds something else than numbers"
+                f" ({error}): restore the file or run again"
+            ) from None
+        array = np.array(values, dtype=float)
+        return np.where(np.isfinite(array), array, np.nan)
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that the report knows about a run."""
+
+    config: dict[str, Any]
+    summary: dict[str, Any]
+    rounds: Table
+    groups: Table
+    timings: Table | None  # runs may come without
+
+    @property
+    def constraints(self) -> list[str]:
+        """The names of the constraints, in the order of the columns."""
+        prefix = "constraint:"
+        return [
+            name.removeprefix(prefix) for name in self.rounds.columns if name.startswith(prefix)
+        ]
+
+    def statistic(self, part: str, metric: str, key: str = "mean") -> float:
+        """Return one number of ``summary.json``, ``nan`` where it is missing or undefined."""
+        entry = self.summary.get(part, {}).get(metric)
+        value = entry.get(key) if isinstance(entry, dict) else entry
+        return float("nan") if value is None else float(value)
+
+
+def read_run(run_dir: Path) -> Run:
+    """Read the files of a run and check that a report can be made of them."""
+    if not run_dir.is_dir():
+        raise FFMLError(f"{run_dir} is not a directory: give the directory that a run wrote")
+    timings = run_dir / "timings.csv"
+    run = Run(
+        config=_read_json(run_dir / "config.json"),
+        summary=_read_json(run_dir / "summary.json"),
+        rounds=_read_csv(run_dir / "rounds.csv", ROUND_COLUMNS),
+        groups=_read_csv(run_dir / "groups.csv", GROUP_COLUMNS),
+        timings=_read_csv(timings, ("round", "seconds")) if timings.exists() else None,
+    )
+    if not len(run.rounds):
+        raise FFMLError(f"{run_dir / 'rounds.csv'} has no rounds yet: let the run finish one first")
+    return run
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_read(path))
+    except json.JSONDecodeError as error:
+        raise FFMLError(f"{path} is not valid JSON ({error}): restore it or run again") from None
+    if not isinstance(content, dict):
+        raise FFMLError(f"{path} must hold a JSON object: restore it or run again")
+    return content
+
+
+def _read_csv(path: Path, required: tuple[str, ...]) -> Table:
+    header, *rows = list(csv.reader(_read(path).splitlines(keepends=True))) or [[]]
+    missing = [name for name in required if name not in header]
+    if missing:
+        raise FFMLError(f"{path} lacks the column(s) {', '.join(missing)}: run again to write it")
+    if any(len(row) != len(header) for row in rows if row):
+        raise FFMLError(f"{path} has a row that is not whole: resume the run, or delete that row")
+    rows = [row for row in rows if row]
+    return Table({name: [row[i] for row in rows] for i, name in enumerate(header)})
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FFMLError(
+            f"{path} is missing: give a directory that a run wrote, or resume the run first"
+        ) from None

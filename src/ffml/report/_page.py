@@ -1,0 +1,181 @@
+"""Put the page together: words, tiles, charts and tables into the template."""
+
+import math
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from ffml.report import _tables, _words
+from ffml.report._charts import Chart, draw
+from ffml.report._curves import constraint_charts, describe, metric_charts
+from ffml.report._files import Run
+
+
+def render(run: Run) -> str:
+    """Return the page. Everything but our own SVG is escaped."""
+    from jinja2 import Environment, StrictUndefined
+
+    source = resources.files("ffml.report").joinpath("template.html").read_text(encoding="utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(source).render(_context(run))
+
+
+def _context(run: Run) -> dict[str, Any]:
+    config, constraint_curves = run.config, constraint_charts(run)
+    return {
+        "title": f"{config.get('method')} on {config.get('data', {}).get('name')}",
+        "date": str(config.get("created") or "")[:10],
+        "version": config.get("ffml_version") or _words.UNDEFINED,
+        "interrupted": run.summary.get("status") != "complete",
+        "rounds_done": _words.counted(len(run.rounds), "round"),
+        "rounds_planned": config.get("rounds") or config.get("data", {}).get("num_tasks"),
+        "method_summary": config.get("method_summary") or "",
+        "data_summary": config.get("data", {}).get("summary") or "",
+        "summary": _words.summary_paragraph(run),
+        "tiles": _tiles(run),
+        "metric_figures": [_figure(chart) for chart in metric_charts(run)],
+        "constraint_figures": [_figure(chart) for chart in constraint_curves],
+        "constraint_legend": _lines(constraint_curves[:1]),
+        "constraints": run.constraints,
+        "group_tables": _tables.group_tables(run),
+        "worst": _tables.worst_tasks(run),
+        "min_validation_rows": _tables.MIN_VALIDATION_ROWS,
+        "rounds": _tables.round_rows(run),
+        "timed": run.timings is not None,
+        "constraint_rows": _tables.constraint_rows(run),
+        "settings": _settings(run),
+    }
+
+
+def _tiles(run: Run) -> list[dict[str, Any]]:
+    tiles = [
+        _ratio_tile(run, "dp", "Demographic parity ratio"),
+        _ratio_tile(run, "eo", "Equalized odds ratio"),
+        _tile(run, "balanced_accuracy", "Balanced accuracy", "Deciding by a coin gives 0.5", 0.5),
+    ]
+    within, measured = _words.rounds_within_bounds(run)
+    if run.constraints:
+        tiles.append(
+            {
+                "label": "Rounds within all bounds",
+                "value": f"{within} of {measured}" if measured else _words.UNDEFINED,
+                "main": f"Asked for: {_words.constraint_phrase(run)}",
+                "note": "Rounds with a constraint that could be measured",
+                "fill": _share(within / measured if measured else math.nan),
+                "mark": None,
+            }
+        )
+    return tiles
+
+
+def _ratio_tile(run: Run, metric: str, label: str) -> dict[str, Any]:
+    of_ceiling = run.statistic("last_third", f"{metric}_of_ceiling")
+    mean = run.statistic("last_third", metric)
+    text = f"{_words.percent(of_ceiling)} of the noise ceiling"
+    known = math.isfinite(of_ceiling)
+    ceiling = run.statistic("last_third", f"{metric}_ceiling")
+    if not math.isfinite(ceiling):
+        ceiling = mean / of_ceiling if of_ceiling else math.nan
+    return _tile(run, metric, label, text if known else "Noise ceiling undefined", ceiling)
+
+
+def _tile(run: Run, metric: str, label: str, main: str, mark: float) -> dict[str, Any]:
+    deviation = run.statistic("last_third", metric, "std")
+    missing = run.statistic("last_third", metric, "undefined")
+    total = _words.last_rounds(run)
+    note = f"Mean of the last {_words.counted(total, 'round')}"
+    note += f", standard deviation {_words.number(deviation)}" if math.isfinite(deviation) else ""
+    note += f"; undefined in {missing:.0f}" if missing > 0 else ""
+    mean = run.statistic("last_third", metric)
+    return {
+        "label": label,
+        "value": _words.number(mean),
+        "main": main,
+        "note": note,
+        "fill": _share(mean),
+        "mark": _share(mark),
+    }
+
+
+def _share(value: float) -> str | None:
+    """Return a width or a place in per cent for the style sheet."""
+    return f"{100 * min(max(value, 0.0), 1.0):.1f}" if math.isfinite(value) else None
+
+
+def _figure(chart: Chart) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    return {
+        "key": chart.key,
+        "title": chart.title,
+        "caption": chart.caption,
+        "alt": describe(chart),
+        "svg": Markup(draw(chart).removeprefix("<svg")),
+        "lines": _lines([chart]),
+        "band": any(series.low is not None for series in chart.series),
+        "zone": chart.infeasible_above is not None,
+        "undefined": int(np.sum(chart.undefined)),
+        "ringed": bool(chart.ringed.any()),
+    }
+
+
+def _lines(charts: list[Chart]) -> list[dict[str, str]]:
+    return [
+        {
+            "label": series.label,
+            "colour": series.colour,
+            "dash": " ".join(f"{length:g}" for length in series.dash) or "none",
+        }
+        for chart in charts
+        for series in chart.series
+    ]
+
+
+def _settings(run: Run) -> list[dict[str, Any]]:
+    """Group what the run was made with, for its last section."""
+    config, data = run.config, run.config.get("data", {})
+    groups = "; ".join(
+        f"{column.get('name')}: {', '.join(map(str, column.get('groups') or []))}"
+        for column in data.get("sensitive") or []
+    )
+    about_data = {
+        "Name": data.get("name"),
+        "Description": data.get("summary"),
+        "Label": data.get("label"),
+        "Protected columns": groups,
+        "Features": data.get("features"),
+        "Tasks": data.get("num_tasks"),
+        "Citation": data.get("citation"),
+        "Licence": data.get("licence"),
+    }
+    about_run = {
+        "Command": config.get("command"),
+        "Method": config.get("method"),
+        "Model": config.get("model"),
+        "Constraints": _words.constraint_phrase(run) or "none",
+        "Seed": config.get("seed"),
+        "Rounds asked for": config.get("rounds") or "all",
+        "Created": config.get("created"),
+        "Seconds": _words.number(float(run.summary.get("seconds") or math.nan), 1),
+        "Devices": config.get("devices"),
+        "ffml": config.get("ffml_version"),
+    }
+    parts = {
+        "Data": about_data,
+        "Run": about_run | (config.get("versions") or {}),
+        "Settings": config.get("settings") or {},
+    }
+    return [
+        {"title": title, "entries": [(k, _text(v)) for k, v in part.items()]}
+        for title, part in parts.items()
+        if part
+    ]
+
+
+def _text(value: Any) -> str:
+    if value is None or value == "":
+        return _words.UNDEFINED
+    return f"{value:g}" if isinstance(value, float) else str(value)

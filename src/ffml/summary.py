@@ -1,0 +1,71 @@
+"""From the numbers of each round to the few that a table prints."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ffml.base import FFMLError
+
+Round = Mapping[str, float | None]
+
+
+def summarise(rounds: Sequence[Round], min_validation: int = 0) -> dict[str, Any]:
+    """Average every column over all rounds, and over the last third of them.
+
+    Args:
+        rounds: the values of rounds 1 … T (`ffml.metrics.Judgement.values`, ``loss``, ``dbc``,
+            ``n_validation``, …). NaN, None and a missing column all mean "undefined".
+        min_validation: leave out rounds judged on fewer rows than this. The last third stays
+            t > 2T/3 of all T rounds.
+
+    Returns:
+        ``{"all": summary, "last_third": summary}``, ready for JSON. A summary holds
+        ``num_rounds`` and, under ``columns``, for each column its mean and sample standard
+        deviation over the rounds where it is defined, and how many rounds those are. What cannot
+        be computed (a mean of nothing, a deviation of one value, an infinite loss) is None.
+        The mean of an interval's ends is their typical place, not an interval of the mean.
+
+    >>> summary = summarise([{"dp": 0.8}, {"dp": 0.6}, {"dp": float("nan")}])
+    >>> {name: round(value, 2) for name, value in summary["all"]["columns"]["dp"].items()}
+    {'mean': 0.7, 'standard_deviation': 0.14, 'num_defined': 2, 'num_undefined': 1}
+    >>> summary["last_third"]["columns"]["dp"]["mean"] is None
+    True
+    """
+    if min_validation > 0 and any(values.get("n_validation") is None for values in rounds):
+        raise FFMLError("min_validation needs n_validation in every round: add it, or use 0")
+    kept = [
+        (t, values)
+        for t, values in enumerate(rounds, start=1)
+        if min_validation <= 0 or (values["n_validation"] or 0) >= min_validation
+    ]
+    names = list(dict.fromkeys(name for values in rounds for name in values))
+    last_third = [values for t, values in kept if 3 * t > 2 * len(rounds)]
+    return {
+        "all": _summary([values for _, values in kept], names),
+        "last_third": _summary(last_third, names),
+    }
+
+
+def _summary(rounds: Sequence[Round], names: Sequence[str]) -> dict[str, Any]:
+    columns = {name: _column([values.get(name) for values in rounds]) for name in names}
+    return {"num_rounds": len(rounds), "columns": columns}
+
+
+def _column(values: Sequence[float | None]) -> dict[str, float | int | None]:
+    numbers = np.array(values, dtype=float)  # None becomes NaN
+    defined = numbers[~np.isnan(numbers)]
+    with np.errstate(invalid="ignore", over="ignore"):  # an infinite loss has no deviation
+        mean = defined.mean() if defined.size >= 1 else np.nan
+        deviation = defined.std(ddof=1) if defined.size >= 2 else np.nan
+    return {
+        "mean": _or_none(mean),
+        "standard_deviation": _or_none(deviation),
+        "num_defined": int(defined.size),
+        "num_undefined": int(numbers.size - defined.size),
+    }
+
+
+def _or_none(number: float) -> float | None:
+    """Return a float that JSON can hold."""
+    return float(number) if np.isfinite(number) else None
