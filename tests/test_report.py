@@ -13,6 +13,7 @@ import pytest
 
 from ffml.base import FFMLError
 from ffml.report import write_report
+from ffml.summary import summarise
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 CHARTS = ["dp", "eo", "accuracy", "loss"]
@@ -39,7 +40,8 @@ def ratio(values):
 def make_round(rng, columns, undefined, collapsed):
     """Draw one round's rows and return its metrics and its rows of groups.csv."""
     n = int(rng.integers(20, 200))
-    y, s = rng.integers(0, 2, n), {c["name"]: rng.integers(0, len(c["groups"]), n) for c in columns}
+    y = (rng.random(n) < 0.3).astype(int)
+    s = {c["name"]: rng.integers(0, len(c["groups"]), n) for c in columns}
     decision = (rng.random(n) < 0.25 + 0.4 * y + 0.08 * s[columns[0]["name"]]).astype(int)
     decision = np.zeros(n, int) if undefined else np.ones(n, int) if collapsed else decision
     groups = []
@@ -53,9 +55,10 @@ def make_round(rng, columns, undefined, collapsed):
     selection, tpr, fpr, _ = zip(*(row[5:] for row in first), strict=True)
     disc = max(selection) - min(selection)
     _, sensitivity, fallout, accuracy = rates(y, decision)
-    eo = [ratio(fpr), ratio(tpr)]
+    one_decision = len(set(decision)) == 1
+    eo = [np.nan, np.nan] if one_decision else [ratio(fpr), ratio(tpr)]
     values = {
-        "dp": ratio(selection),
+        "dp": np.nan if one_decision else ratio(selection),
         "eo": min(eo) if np.isfinite(eo).all() else np.nan,
         "disc": disc,
         "accuracy": accuracy,
@@ -75,21 +78,6 @@ def write_csv(path, rows):
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
         writer.writerows({k: cell(v) for k, v in row.items()} for row in rows)
-
-
-def statistics(rows):
-    result = {}
-    for name in ("dp", "dp_of_ceiling", "eo", "eo_of_ceiling", "disc", *METRICS[3:], "loss"):
-        values = np.array([row[name] for row in rows], float)
-        defined = values[np.isfinite(values)]
-        known = len(defined) > 0
-        result[name] = {
-            "mean": float(defined.mean()) if known else None,
-            "std": float(defined.std()) if known else None,
-            "defined": len(defined),
-            "undefined": len(values) - len(defined),
-        }
-    return result
 
 
 def make_run(
@@ -118,7 +106,7 @@ def make_run(
             low, high = np.clip([value - half, value + half], 0, 1)
             row |= {f"{metric}_low": low, f"{metric}_high": high}
             if metric in ("dp", "eo"):
-                ceiling = 1 - 1.5 / np.sqrt(n)
+                ceiling = 1 - 1.5 / np.sqrt(n) if np.isfinite(value) else np.nan
                 row |= {f"{metric}_ceiling": ceiling, f"{metric}_of_ceiling": value / ceiling}
         row |= {"eo_negatives": eo[0], "eo_positives": eo[1]}
         row["collapsed"] = str(t in collapsed or t in undefined)
@@ -130,8 +118,10 @@ def make_run(
             row |= {f"constraint:{constraint}": g[i], f"multiplier:{constraint}": clipped[i] * 3}
             row[f"violation:{constraint}"] = total[i]
             row[f"clipped_violation:{constraint}"] = clipped[i]
-        reason = "dp: no positive decisions; eo: no positive decisions"
-        row["undefined"] = reason if t in undefined else ""
+        word = "no" if t in undefined else "only" if t in collapsed else ""
+        reason = f"{word} positive decisions" if word else "a label is missing; another too"
+        missing = [metric for metric in ("dp", "eo") if np.isnan(values[metric])]
+        row["undefined"] = "; ".join(f"{metric}: {reason}" for metric in missing)
         rounds.append(row)
         header = "column group n n_label_1 n_selected selection_rate true_positive_rate"
         header += " false_positive_rate accuracy"
@@ -144,9 +134,9 @@ def make_run(
     if timings:
         seconds = [{"round": row["round"], "seconds": 1.25, "iterations": 300} for row in rounds]
         write_csv(path / "timings.csv", seconds)
-    last = rounds[-max(1, num_rounds // 3) :]
     summary = {"status": status, "rounds": num_rounds, "seconds": 51.25}
-    summary |= {"all": statistics(rounds), "last_third": statistics(last)}
+    numbers = [{k: v for k, v in row.items() if not isinstance(v, str)} for row in rounds]
+    summary |= {part: s["columns"] for part, s in summarise(numbers).items()}
     pooled = {"dp": 0.871, "dp_low": 0.84, "dp_high": 0.902, "eo": 0.8, "eo_low": 0.7}
     pooled |= {"eo_high": 0.9, "disc": 0.064, "disc_low": 0.05, "disc_high": 0.078}
     pooled |= {"accuracy": 0.7, "balanced_accuracy": 0.702, "balanced_accuracy_low": 0.69}
@@ -216,7 +206,8 @@ class Page(HTMLParser):
         assert self.stack.pop() == tag
 
     def handle_data(self, data):
-        self.text.append(data)
+        if "style" not in self.stack:
+            self.text.append(data)
         if "td" in self.stack or "th" in self.stack:
             self.tables[-1][-1][-1] += data
 
@@ -289,15 +280,15 @@ def test_all_charts_are_there_and_described(page):
     ]
     labels = [a["aria-label"] for a in page.having("svg", role="img")]
     assert len(labels) == 8 and len(set(labels)) == 8
-    assert "41 rounds" in labels[0] and "Undefined in 3 rounds." in labels[0]
+    assert "41 rounds" in labels[0] and "Undefined in 4 rounds." in labels[0]
     for attributes in page.having("svg"):
         assert attributes.get("role") == "img" or attributes.get("aria-hidden") == "true"
 
 
 def test_undefined_rounds_are_crossed(html):
-    assert crosses(html, "dp") == crosses(html, "eo") == crosses(html, "constraint") == 3
+    assert crosses(html, "dp") == 4 and crosses(html, "constraint") == 3
     assert crosses(html, "loss") == crosses(html, "multiplier") == 0
-    assert "same decision for everybody" in chart_html(html, "dp")
+    assert "undefined (4)" in chart_html(html, "dp")
 
 
 def test_headers_have_a_scope(page):
@@ -309,11 +300,17 @@ def test_summary_in_words(page, run_dir):
     last = summary["last_third"]
     for metric in ("dp", "eo", "balanced_accuracy"):
         assert f"averaged {last[metric]['mean']:.3f}" in page.words
+    with (run_dir / "rounds.csv").open(newline="") as file:
+        dp = [row["dp"] for row in csv.DictReader(file) if 3 * int(row["round"]) > 2 * 41]
+    spread = np.std([float(value) for value in dp if value], ddof=1)
+    assert f"Mean of the last 14 rounds, standard deviation {spread:.3f}; undef" in page.words
+    assert f"(standard deviation {spread:.3f}; 1 means equal rates)" in page.words
     share = last["dp_of_ceiling"]["mean"]
     assert f"{100 * share:.0f} % of the noise ceiling" in page.words
     assert "pooled it is 0.871 (interval 0.840 to 0.902)" in page.words
-    assert "6.4 percentage points apart (interval 5.0 to 7.8)" in page.words
-    assert "demographic parity in 3 of 41 (3 × no positive decisions)" in page.words
+    assert "a gap of 6.4 percentage points (5.0 to 7.8)" in page.words
+    why = "no positive decisions: 3, only positive decisions: 1"
+    assert f"demographic parity in 4 of 41 ({why})" in page.words
     assert "In 4 rounds everybody received the same decision" in page.words
     assert "interrupted" not in page.words
     assert "is fair" not in page.words and "fair model" not in page.words
@@ -324,8 +321,12 @@ def test_rounds_within_bounds(page, run_dir):
         g = [row["constraint:demographic-parity[sex=Male]"] for row in csv.DictReader(file)]
     measured = [float(value) for value in g if value]
     within = sum(value <= 0 for value in measured)
-    assert f"within its bound in {within} of {len(measured)} rounds" in page.words
-    assert len(measured) == 38
+    assert f"within their bounds in {within} of {len(measured)} rounds" in page.words
+    [total] = page.table("Constraint", "Last\xa0λ")[1:]
+    assert total[1] == f"{within} of {len(measured)}" and len(measured) == 38
+    assert total[2] == f"{max(measured):.3f}"
+    assert float(total[5]) == pytest.approx(sum(g for g in measured if g > 0), abs=6e-4)
+    assert float(total[4].replace("−", "-")) == pytest.approx(sum(measured), abs=6e-4)
 
 
 def test_groups_are_pooled_by_count(page):
@@ -346,12 +347,12 @@ def test_groups_are_pooled_by_count(page):
 
 
 def test_worst_tasks_have_rows_enough_and_are_sorted(page):
-    header, *rows = page.tables[1]
-    assert header[1:4] == ["Task", "Rows", "DP ÷ ceiling"] and len(rows) == 8
-    shares = [float(row[3]) for row in rows]
+    header, *rows = page.tables[2]
+    assert header[:3] == ["Round", "Task", "DP ÷\xa0ceiling"] and len(rows) == 8
+    shares = [float(row[2]) for row in rows]
     assert shares == sorted(shares)
-    assert all(int(row[2]) >= 30 for row in rows)
-    everything = page.table("Validation", "DP ÷ ceiling")
+    assert all(int(row[-1]) >= 30 for row in rows)
+    everything = page.table("Validation", "DP ÷\xa0ceiling")
     usable = [r for r in everything[1:] if int(r[4]) >= 30 and r[7] != "—"]
     assert shares == sorted(float(r[7]) for r in usable)[:8]
 
@@ -405,8 +406,9 @@ def test_interrupted_run_says_so_at_the_top(tmp_path):
 def test_one_round(tmp_path):
     run = make_run(tmp_path, num_rounds=1, undefined=(), collapsed=())
     page = page_of(run)
-    assert "in 1 round, one task per round" in page.words
-    assert "Over the last 1 round " in page.words
+    assert "in 1 round, one task each" in page.words
+    assert "In the last 1 round the ratio" in page.words
+    assert "(1 means equal rates)" in page.words  # one round has no standard deviation
     dot = chart_html((run / "report.html").read_text(encoding="utf-8"), "dp")
     assert re.search(r"<use [^>]*var\(--c1\)", dot)  # a line of one point would not show
 
@@ -416,9 +418,9 @@ def test_metric_undefined_in_every_round(tmp_path):
     page = page_of(run)
     html = (run / "report.html").read_text(encoding="utf-8")
     assert crosses(html, "dp") == 6 and "undefined in every round" in chart_html(html, "dp")
-    assert "selection rates (demographic parity) is undefined" in page.words
-    assert "No round has both a defined DP" in page.words
-    assert "nan" not in page.words.lower().split()
+    assert "The ratio of the groups’ selection rates is undefined in the last 2" in page.words
+    assert "has a DP below its noise ceiling" in page.words
+    assert "nan" not in page.words.lower()
 
 
 def test_two_columns_five_groups_three_constraints(tmp_path):
@@ -478,6 +480,8 @@ def test_missing_file_is_named(run_dir, tmp_path, name):
     [
         ("config.json", "{", "not valid JSON"),
         ("summary.json", "[]", "must hold a JSON object"),
+        ("summary.json", "{}", "lacks the last third's means"),
+        ("summary.json", '{"last_third": {"accuracy": {}}}', "has no .* for 'accuracy'"),
         ("rounds.csv", "round,task\n1,a\n", "lacks the column"),
         ("rounds.csv", "", "lacks the column"),
         ("groups.csv", "round,column,group,n,n_label_1,n_selected\n1,sex\n", "not whole"),

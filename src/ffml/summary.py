@@ -28,7 +28,7 @@ def summarise(rounds: Sequence[Round], min_validation: int = 0) -> dict[str, Any
 
     >>> summary = summarise([{"dp": 0.8}, {"dp": 0.6}, {"dp": float("nan")}])
     >>> {name: round(value, 2) for name, value in summary["all"]["columns"]["dp"].items()}
-    {'mean': 0.7, 'standard_deviation': 0.14, 'num_defined': 2, 'num_undefined': 1}
+    {'mean': 0.7, 'std': 0.14, 'defined': 2, 'undefined': 1}
     >>> summary["last_third"]["columns"]["dp"]["mean"] is None
     True
     """
@@ -60,9 +60,9 @@ def _column(values: Sequence[float | None]) -> dict[str, float | int | None]:
         deviation = defined.std(ddof=1) if defined.size >= 2 else np.nan
     return {
         "mean": _or_none(mean),
-        "standard_deviation": _or_none(deviation),
-        "num_defined": int(defined.size),
-        "num_undefined": int(numbers.size - defined.size),
+        "std": _or_none(deviation),
+        "defined": int(defined.size),
+        "undefined": int(numbers.size - defined.size),
     }
 
 

@@ -4,7 +4,7 @@ The protected attribute is 1 where Black residents are the largest or second lar
 groups. The published columns cannot be compared for that as they stand: each is normalised to
 0–1 on its own scale, and doing so anyway gets 10.7 % of the protected labels wrong.
 `PERCENTAGES` brings them back to percentages first, which agrees with the unnormalised release
-in 98.2 % of communities; about 40 % are protected.
+in 98.2 % of communities; 42 % are protected.
 """
 
 from typing import TYPE_CHECKING

@@ -103,15 +103,15 @@ def standardise(numbers: np.ndarray) -> np.ndarray:
     """
     seen = ~np.isnan(numbers)
     counts = np.maximum(seen.sum(axis=0), 1)
-    centred = np.where(seen, numbers - np.where(seen, numbers, 0).sum(axis=0) / counts, 0)
-    # A constant such as 0.1 must not turn its rounding errors into features.
-    low = np.where(seen, numbers, np.inf).min(axis=0, initial=np.inf)
-    high = np.where(seen, numbers, -np.inf).max(axis=0, initial=-np.inf)
-    centred = np.where(low < high, centred, 0)
-    # Dividing by the largest first keeps the squares from over- and underflowing.
-    peak = np.abs(centred).max(axis=0, initial=0)
-    unit = centred / np.where(peak > 0, peak, 1)
-    return unit / np.sqrt(np.where(peak > 0, (unit**2).sum(axis=0) / counts, 1))
+    # Through the range 0-1, which changes no standardised value but keeps the rounding errors of
+    # a constant such as 0.1 from becoming a feature.
+    low = np.where(seen, numbers, np.inf).min(axis=0)
+    spread = np.where(seen, numbers, -np.inf).max(axis=0) - low
+    varies = spread > 0
+    unit = np.where(seen & varies, (numbers - low) / np.where(varies, spread, 1), 0)
+    centred = np.where(seen, unit - unit.sum(axis=0) / counts, 0)
+    deviation = np.sqrt((centred**2).sum(axis=0) / counts)
+    return centred / np.where(varies, deviation, 1)
 
 
 def vocabulary(values: "pd.Series") -> tuple[str, ...]:

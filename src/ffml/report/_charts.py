@@ -5,7 +5,7 @@ page's light or dark scheme. No text of the user's enters a chart: names stand i
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NUM_COLOURS = 7  # Okabe and Ito's palette without its yellow; the values are in the style sheet
 DASHES = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
-_MAX_MARKED = 120  # more points than this and the dots would hide the line
+_MAX_ROOMY = 120  # more rounds than this: thinner lines, and no dots that would hide them
 
 # Hexadecimal place-holders that no style of matplotlib uses.
 _COLOURS = {f"c{i + 1}": f"#0102{i + 1:02x}" for i in range(NUM_COLOURS)} | {
@@ -26,7 +26,7 @@ _COLOURS = {f"c{i + 1}": f"#0102{i + 1:02x}" for i in range(NUM_COLOURS)} | {
 }
 _VARIABLES = {colour: f"var(--{name})" for name, colour in _COLOURS.items()}
 _STYLE = {
-    "font.size": 10.5,
+    "font.size": 11,
     "svg.fonttype": "none",
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -44,7 +44,6 @@ _STYLE = {
     "ytick.color": _COLOURS["muted"],
     "xtick.labelcolor": _COLOURS["ink"],
     "ytick.labelcolor": _COLOURS["ink"],
-    "lines.linewidth": 1.5,
 }
 
 
@@ -58,11 +57,12 @@ class Series:
     high: np.ndarray | None = None
     colour: str = "c1"
     dash: tuple[float, ...] = ()
+    dots: bool = True
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What to draw. ``undefined`` rounds get a cross at the bottom, ``ringed`` ones a ring."""
+    """What to draw. Rounds that are ``undefined`` get a cross at the bottom."""
 
     key: str
     title: str
@@ -70,7 +70,6 @@ class Chart:
     rounds: np.ndarray
     series: list[Series]
     undefined: np.ndarray
-    ringed: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
     unit_interval: bool = False  # a ratio or a rate: the axis runs from 0 to 1
     infeasible_above: float | None = None
 
@@ -117,9 +116,13 @@ def _draw_series(axes: "Axes", rounds: np.ndarray, series: Series) -> None:
             rounds[alone], series.low[alone], series.high[alone], color=colour, alpha=0.3, lw=3
         )
     style: Any = (0, series.dash) if series.dash else "-"
-    axes.plot(rounds, series.values, color=colour, linestyle=style)
-    dots = np.isfinite(series.values) if len(rounds) <= _MAX_MARKED else isolated(series.values)
-    axes.plot(rounds[dots], series.values[dots], color=colour, ls="", marker="o", ms=2.6, mew=0)
+    crowded = len(rounds) > _MAX_ROOMY
+    axes.plot(rounds, series.values, color=colour, linestyle=style, lw=0.9 if crowded else 1.5)
+    alone = isolated(series.values)
+    dots = np.isfinite(series.values) & ~alone & (series.dots and not crowded)
+    for chosen, size in ((dots, 2.6), (alone, 5)):
+        if chosen.any():
+            axes.plot(rounds[chosen], series.values[chosen], "o", color=colour, ms=size, mew=0)
 
 
 def _draw_frame(axes: "Axes", chart: Chart) -> None:
@@ -139,7 +142,7 @@ def _draw_frame(axes: "Axes", chart: Chart) -> None:
     low, high = values.min(), values.max()
     span = (high - low) or 1.0
     axes.set_ylim(low - 0.14 * span, high + 0.08 * span)
-    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     if chart.infeasible_above is not None:
         axes.axhline(chart.infeasible_above, color=_COLOURS["ink"], linewidth=1)
         top = axes.get_ylim()[1]
@@ -147,28 +150,17 @@ def _draw_frame(axes: "Axes", chart: Chart) -> None:
 
 
 def _draw_marks(axes: "Axes", chart: Chart) -> None:
-    bottom = axes.get_xaxis_transform()  # x in rounds, y as a share of the axis
     crosses = chart.rounds[chart.undefined]
-    axes.plot(
-        crosses,
-        np.full(len(crosses), 0.035),
-        transform=bottom,
-        color=_COLOURS["missing"],
-        linestyle="",
-        marker="x",
-        markersize=4,
-        markeredgewidth=1.2,
-        clip_on=False,
-    )
-    if chart.ringed.any():
+    if len(crosses):
         axes.plot(
-            chart.rounds[chart.ringed],
-            chart.series[0].values[chart.ringed],
+            crosses,
+            np.full(len(crosses), 0.035),
+            transform=axes.get_xaxis_transform(),  # x in rounds, y as a share of the axis
+            color=_COLOURS["missing"],
             linestyle="",
-            marker="o",
-            markersize=7,
-            markerfacecolor="none",
-            markeredgecolor=_COLOURS["ink"],
+            marker="x",
+            markersize=4,
+            markeredgewidth=1.2,
             clip_on=False,
         )
     if not any(np.isfinite(series.values).any() for series in chart.series):

@@ -4,7 +4,7 @@ import numpy as np
 
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._files import Run
-from ffml.report._words import counted, number
+from ffml.report._numbers import counted, number
 
 
 def metric_charts(run: Run) -> list[Chart]:
@@ -14,13 +14,13 @@ def metric_charts(run: Run) -> list[Chart]:
             run,
             "dp",
             "Demographic parity (DP)",
-            "Ratio between the groups' selection rates. 1 means equal rates.",
+            "Ratio between the groups’ selection rates. 1 means equal rates.",
         ),
         _ratio_chart(
             run,
             "eo",
             "Equalized odds (EO)",
-            "Smaller of the ratios between the groups' true and false positive rates.",
+            "Smaller of the ratios between the groups’ true and false positive rates.",
         ),
         _accuracy_chart(run),
         _chart(
@@ -112,17 +112,19 @@ def _chart(
 def _ratio_chart(run: Run, metric: str, title: str, caption: str) -> Chart:
     value = _with_interval(run, metric, metric.upper())
     ceiling = Series(
-        "Noise ceiling", run.rounds.numbers(f"{metric}_ceiling"), colour="muted", dash=DASHES[1]
+        "Noise ceiling",
+        run.rounds.numbers(f"{metric}_ceiling"),
+        colour="muted",
+        dash=DASHES[1],
+        dots=False,
     )
-    defined = np.isfinite(value.values)
     return Chart(
         key=metric,
         title=title,
         caption=caption,
         rounds=run.rounds.numbers("round"),
         series=[value, ceiling],
-        undefined=~defined,
-        ringed=defined & (run.rounds.numbers("collapsed") == 1),
+        undefined=np.isnan(value.values),
         unit_interval=True,
     )
 
@@ -133,7 +135,7 @@ def _accuracy_chart(run: Run) -> Chart:
     return Chart(
         key="accuracy",
         title="Accuracy",
-        caption="Share of right decisions; balanced: the mean of both labels' shares.",
+        caption="Share of right decisions; balanced: the mean of both labels’ shares.",
         rounds=run.rounds.numbers("round"),
         series=[balanced, accuracy],
         undefined=np.isnan(balanced.values) | np.isnan(accuracy.values),
@@ -155,6 +157,7 @@ def _constraint_series(run: Run, kind: str) -> list[Series]:
             run.rounds.numbers(f"{kind}:{name}"),
             colour=f"c{i % NUM_COLOURS + 1}",
             dash=DASHES[i % len(DASHES)],
+            dots=len(run.constraints) <= 3,
         )
         for i, name in enumerate(run.constraints)
     ]

@@ -68,7 +68,9 @@ class Run:
     def statistic(self, part: str, metric: str, key: str = "mean") -> float:
         """Return one number of ``summary.json``, ``nan`` where it is missing or undefined."""
         entry = self.summary.get(part, {}).get(metric)
-        value = entry.get(key) if isinstance(entry, dict) else entry
+        if isinstance(entry, dict) and key not in entry:
+            raise FFMLError(f"summary.json has no {key!r} for {metric!r}: run again to write it")
+        value = entry[key] if isinstance(entry, dict) else entry
         return float("nan") if value is None else float(value)
 
 
@@ -84,6 +86,8 @@ def read_run(run_dir: Path) -> Run:
         groups=_read_csv(run_dir / "groups.csv", GROUP_COLUMNS),
         timings=_read_csv(timings, ("round", "seconds")) if timings.exists() else None,
     )
+    if "accuracy" not in run.summary.get("last_third", {}):
+        raise FFMLError(f"{run_dir / 'summary.json'} lacks the last third's means: run again")
     if not len(run.rounds):
         raise FFMLError(f"{run_dir / 'rounds.csv'} has no rounds yet: let the run finish one first")
     return run

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ffml.report import _tables, _words
+from ffml.report import _numbers, _tables, _words
 from ffml.report._charts import Chart, draw
 from ffml.report._curves import constraint_charts, describe, metric_charts
 from ffml.report._files import Run
@@ -28,17 +28,14 @@ def _context(run: Run) -> dict[str, Any]:
     return {
         "title": f"{config.get('method')} on {config.get('data', {}).get('name')}",
         "date": str(config.get("created") or "")[:10],
-        "version": config.get("ffml_version") or _words.UNDEFINED,
+        "version": config.get("ffml_version") or _numbers.UNDEFINED,
         "interrupted": run.summary.get("status") != "complete",
-        "rounds_done": _words.counted(len(run.rounds), "round"),
-        "rounds_planned": config.get("rounds") or config.get("data", {}).get("num_tasks"),
+        "rounds_done": _numbers.counted(len(run.rounds), "round"),
+        "rounds_planned": _planned(run),
         "method_summary": config.get("method_summary") or "",
         "data_summary": config.get("data", {}).get("summary") or "",
         "summary": _words.summary_paragraph(run),
         "tiles": _tiles(run),
-        "metric_figures": [_figure(chart) for chart in metric_charts(run)],
-        "constraint_figures": [_figure(chart) for chart in constraint_curves],
-        "constraint_legend": _lines(constraint_curves[:1]),
         "constraints": run.constraints,
         "group_tables": _tables.group_tables(run),
         "worst": _tables.worst_tasks(run),
@@ -47,7 +44,21 @@ def _context(run: Run) -> dict[str, Any]:
         "timed": run.timings is not None,
         "constraint_rows": _tables.constraint_rows(run),
         "settings": _settings(run),
+        "metric_figures": [_figure(chart) for chart in metric_charts(run)],
+        "constraint_figures": [_figure(chart) for chart in constraint_curves],
+        "constraint_legend": [
+            line | row
+            for line, row in zip(
+                _lines(constraint_curves[:1]), _tables.constraint_totals(run), strict=True
+            )
+        ],
     }
+
+
+def _planned(run: Run) -> int | None:
+    """Return how many rounds a whole run would have had, where that is known."""
+    limits = (run.config.get("rounds"), run.config.get("data", {}).get("num_tasks"))
+    return min(filter(None, limits), default=None)
 
 
 def _tiles(run: Run) -> list[dict[str, Any]]:
@@ -61,7 +72,7 @@ def _tiles(run: Run) -> list[dict[str, Any]]:
         tiles.append(
             {
                 "label": "Rounds within all bounds",
-                "value": f"{within} of {measured}" if measured else _words.UNDEFINED,
+                "value": f"{within} of {measured}" if measured else "undefined",
                 "main": f"Asked for: {_words.constraint_phrase(run)}",
                 "note": "Rounds with a constraint that could be measured",
                 "fill": _share(within / measured if measured else math.nan),
@@ -74,7 +85,7 @@ def _tiles(run: Run) -> list[dict[str, Any]]:
 def _ratio_tile(run: Run, metric: str, label: str) -> dict[str, Any]:
     of_ceiling = run.statistic("last_third", f"{metric}_of_ceiling")
     mean = run.statistic("last_third", metric)
-    text = f"{_words.percent(of_ceiling)} of the noise ceiling"
+    text = f"{_numbers.percent(of_ceiling)} of the noise ceiling"
     known = math.isfinite(of_ceiling)
     ceiling = run.statistic("last_third", f"{metric}_ceiling")
     if not math.isfinite(ceiling):
@@ -86,13 +97,13 @@ def _tile(run: Run, metric: str, label: str, main: str, mark: float) -> dict[str
     deviation = run.statistic("last_third", metric, "std")
     missing = run.statistic("last_third", metric, "undefined")
     total = _words.last_rounds(run)
-    note = f"Mean of the last {_words.counted(total, 'round')}"
-    note += f", standard deviation {_words.number(deviation)}" if math.isfinite(deviation) else ""
+    note = f"Mean of the last {_numbers.counted(total, 'round')}"
+    note += f", standard deviation {_numbers.rate(deviation)}" if math.isfinite(deviation) else ""
     note += f"; undefined in {missing:.0f}" if missing > 0 else ""
     mean = run.statistic("last_third", metric)
     return {
         "label": label,
-        "value": _words.number(mean),
+        "value": _numbers.rate(mean) if math.isfinite(mean) else "undefined",
         "main": main,
         "note": note,
         "fill": _share(mean),
@@ -118,7 +129,7 @@ def _figure(chart: Chart) -> dict[str, Any]:
         "band": any(series.low is not None for series in chart.series),
         "zone": chart.infeasible_above is not None,
         "undefined": int(np.sum(chart.undefined)),
-        "ringed": bool(chart.ringed.any()),
+        "several": len(chart.series) > 1 and not chart.unit_interval,
     }
 
 
@@ -159,7 +170,7 @@ def _settings(run: Run) -> list[dict[str, Any]]:
         "Seed": config.get("seed"),
         "Rounds asked for": config.get("rounds") or "all",
         "Created": config.get("created"),
-        "Seconds": _words.number(float(run.summary.get("seconds") or math.nan), 1),
+        "Seconds": _numbers.number(float(run.summary.get("seconds") or math.nan), 1),
         "Devices": config.get("devices"),
         "ffml": config.get("ffml_version"),
     }
@@ -177,5 +188,5 @@ def _settings(run: Run) -> list[dict[str, Any]]:
 
 def _text(value: Any) -> str:
     if value is None or value == "":
-        return _words.UNDEFINED
+        return _numbers.UNDEFINED
     return f"{value:g}" if isinstance(value, float) else str(value)

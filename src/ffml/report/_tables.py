@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ffml.report._files import Run, Table
-from ffml.report._words import UNDEFINED, interval, number, whole
+from ffml.report._numbers import UNDEFINED, interval, number, rate, whole
+from ffml.report._words import metrics_by_reason
 
 MIN_VALIDATION_ROWS = 30  # with fewer rows a ratio is mostly noise
 NUM_WORST_TASKS = 8
@@ -62,10 +63,10 @@ def group_tables(run: Run) -> list[dict]:
 
 
 def worst_tasks(run: Run) -> list[dict]:
-    """Write the tasks with the lowest DP/ceiling among those with rows enough to speak of."""
+    """Write the tasks with the lowest DP/ceiling, below 1, among those with rows enough."""
     share = run.rounds.numbers("dp_of_ceiling")
     enough = run.rounds.numbers("n_validation") >= MIN_VALIDATION_ROWS
-    chosen = np.flatnonzero(enough & np.isfinite(share))
+    chosen = np.flatnonzero(enough & (share < 1))
     rows = round_rows(run)
     return [rows[i] for i in chosen[np.argsort(share[chosen], kind="stable")][:NUM_WORST_TASKS]]
 
@@ -75,7 +76,8 @@ def round_rows(run: Run) -> list[dict]:
     rounds = run.rounds
     names = [f"{kind}{end}" for kind in ("dp", "eo") for end in ("", "_ceiling", "_of_ceiling")]
     names += ["eo_negatives", "eo_positives", "disc", "accuracy", "balanced_accuracy"]
-    cells = {name: [number(v) for v in rounds.numbers(name)] for name in [*names, "loss", "dbc"]}
+    cells = {name: [rate(v) for v in rounds.numbers(name)] for name in names}
+    cells |= {name: [number(v) for v in rounds.numbers(name)] for name in ("loss", "dbc")}
     cells |= {
         f"{name}_interval": _intervals(rounds, name)
         for name in ("dp", "eo", "disc", "accuracy", "balanced_accuracy")
@@ -84,7 +86,8 @@ def round_rows(run: Run) -> list[dict]:
         name: [whole(v) for v in rounds.numbers(name)]
         for name in ("round", "n_rows", "n_support", "n_validation")
     }
-    cells |= {name: rounds.text(name) for name in ("task", "undefined")}
+    cells["task"] = rounds.text("task")
+    cells["undefined"] = [metrics_by_reason(cell) for cell in rounds.text("undefined")]
     cells["collapsed"] = ["yes" if v == 1 else "" for v in rounds.numbers("collapsed")]
     cells |= _timing_cells(run)
     return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
@@ -103,6 +106,28 @@ def constraint_rows(run: Run) -> list[dict]:
         {"round": number_, "task": task, "cells": [column[i] for column in columns]}
         for i, (number_, task) in enumerate(zip(rounds, run.rounds.text("task"), strict=True))
     ]
+
+
+def constraint_totals(run: Run) -> list[dict]:
+    """Write what became of each constraint: rounds within the bound, last λ, both sums."""
+    rows = []
+    for name in run.constraints:
+        g = run.rounds.numbers(f"constraint:{name}")
+        measured = g[np.isfinite(g)]
+        ends = {
+            kind: number(_last(run.rounds.numbers(f"{kind}:{name}")))
+            for kind in ("multiplier", "violation", "clipped_violation")
+        }
+        within = f"{(measured <= 0).sum()} of {len(measured)}" if len(measured) else UNDEFINED
+        largest = number(measured.max()) if len(measured) else UNDEFINED
+        rows.append({"name": name, "within": within, "largest": largest, **ends})
+    return rows
+
+
+def _last(values: np.ndarray) -> float:
+    """Return the last defined value."""
+    defined = values[np.isfinite(values)]
+    return float(defined[-1]) if len(defined) else float("nan")
 
 
 def _pool(groups: Table, column: str, group: str) -> GroupRow:
@@ -139,12 +164,12 @@ def _group_cells(row: GroupRow, highest: float) -> dict:
         "n": whole(row.n),
         "n_label_1": whole(row.n_label_1),
         "n_selected": whole(row.n_selected),
-        "selection_rate": number(selection),
+        "selection_rate": rate(selection),
         "bar": f"{100 * selection:.1f}" if math.isfinite(selection) else "0",
-        "of_highest": number(_divide(selection, highest)),
-        "true_positive_rate": number(true_positive),
-        "false_positive_rate": number(false_positive),
-        "accuracy": number(accuracy),
+        "of_highest": rate(_divide(selection, highest)),
+        "true_positive_rate": rate(true_positive),
+        "false_positive_rate": rate(false_positive),
+        "accuracy": rate(accuracy),
     }
 
 

@@ -1,74 +1,13 @@
-"""Numbers and sentences. The page speaks of gaps, ratios and ceilings, never of "a fair model"."""
+"""Sentences. The page speaks of gaps, ratios and ceilings, never of "a fair model"."""
 
 import math
+import re
 from collections import Counter
 
 import numpy as np
 
 from ffml.report._files import Run
-
-UNDEFINED = "—"
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Write a number for people; what is undefined stays visibly so.
-
-    >>> number(0.12345), number(-2.0, 1), number(float("nan")), number(0.0000123), number(12345.6)
-    ('0.123', '−2.0', '—', '1.2e−05', '12,346')
-    """
-    if not math.isfinite(value):
-        return UNDEFINED
-    size = abs(value)
-    if size >= 1000:
-        text = f"{value:,.0f}" if size < 1e7 else f"{value:.2e}"
-    else:
-        text = f"{value:.{digits}f}" if size == 0 or size >= 10**-digits else f"{value:.1e}"
-    return text.replace("-", "−")
-
-
-def whole(value: float) -> str:
-    """Write a count.
-
-    >>> whole(1234.0), whole(float("nan"))
-    ('1,234', '—')
-    """
-    return f"{value:,.0f}" if math.isfinite(value) else UNDEFINED
-
-
-def percent(value: float) -> str:
-    """Write a share.
-
-    >>> percent(0.9712)
-    '97 %'
-    """
-    return f"{100 * value:.0f} %" if math.isfinite(value) else UNDEFINED
-
-
-def interval(low: float, high: float, joint: str = " to ") -> str:
-    """Write an interval, or nothing where there is none.
-
-    >>> interval(0.5, 0.75), interval(float("nan"), 1.0)
-    ('0.500 to 0.750', '')
-    """
-    return f"{number(low)}{joint}{number(high)}" if math.isfinite(low + high) else ""
-
-
-def counted(count: int, noun: str) -> str:
-    """Write a count with its noun.
-
-    >>> counted(1, "round"), counted(3, "round")
-    ('1 round', '3 rounds')
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def listed(items: list[str]) -> str:
-    """Join with commas and a last "and".
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+from ffml.report._numbers import counted, interval, listed, percent, rate
 
 
 def constraint_phrase(run: Run) -> str:
@@ -83,11 +22,8 @@ def constraint_phrase(run: Run) -> str:
 
 def last_rounds(run: Run) -> int:
     """Return how many rounds the last third holds."""
-    defined, undefined = (
-        run.statistic("last_third", "balanced_accuracy", key) for key in ("defined", "undefined")
-    )
-    total = defined + undefined
-    return int(total) if math.isfinite(total) else max(1, len(run.rounds) // 3)
+    keys = ("defined", "undefined")
+    return int(sum(run.statistic("last_third", "accuracy", key) for key in keys))
 
 
 def rounds_within_bounds(run: Run) -> tuple[int, int]:
@@ -101,34 +37,45 @@ def rounds_within_bounds(run: Run) -> tuple[int, int]:
     return int(within.sum()), int(measured.sum())
 
 
-def undefined_reasons(run: Run) -> dict[str, Counter[str]]:
-    """Count why a metric could not be measured, by metric: ``dp: no positive decisions; eo: …``."""
-    reasons: dict[str, Counter[str]] = {}
-    for cell in run.rounds.text("undefined"):
-        for part in filter(None, (part.strip() for part in cell.split(";"))):
-            metric, colon, reason = part.partition(":")
-            metric, reason = (metric.strip(), reason.strip()) if colon else ("other", part)
-            reasons.setdefault(metric, Counter())[reason or "no reason given"] += 1
-    return reasons
+def reasons_by_metric(cell: str) -> dict[str, str]:
+    """Take a cell of the column ``undefined`` apart. A reason may itself hold a semicolon.
+
+    >>> reasons_by_metric("dp: no rows; eo: no rows; group F has no rows with label 1")
+    {'dp': 'no rows', 'eo': 'no rows; group F has no rows with label 1'}
+    """
+    return dict(re.findall(r"(?:^|; )([a-z_]+): (.*?)(?=; [a-z_]+: |$)", cell, flags=re.S))
+
+
+def metrics_by_reason(cell: str) -> str:
+    """Write the same cell shorter: each reason once, after the metrics that it explains.
+
+    >>> metrics_by_reason("dp: no rows; eo: no rows; disc: too few")
+    'dp, eo: no rows; disc: too few'
+    """
+    metrics: dict[str, list[str]] = {}
+    for metric, reason in reasons_by_metric(cell).items():
+        metrics.setdefault(reason, []).append(metric)
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in metrics.items()) or cell
+
+
+def undefined_reasons(run: Run, metric: str) -> Counter[str]:
+    """Count the rounds by what kept a metric from being measured; several things may."""
+    cells = (reasons_by_metric(cell).get(metric, "") for cell in run.rounds.text("undefined"))
+    return Counter(reason for cell in cells for reason in dict.fromkeys(cell.split("; ")) if reason)
 
 
 def summary_paragraph(run: Run) -> str:
     """Say in words what was learned, how large the gaps are, how certain, and what is unknown."""
-    return " ".join(
-        filter(
-            None,
-            (
-                _what(run),
-                _ratio(run, "dp", "ratio between the groups' selection rates (demographic parity)"),
-                _gap(run),
-                _ratio(run, "eo", "ratio between the groups' error rates (equalized odds)"),
-                _accuracy(run),
-                _constraints(run),
-                _unmeasured(run),
-                _collapsed(run),
-            ),
-        )
+    sentences = (
+        _what(run),
+        _selection(run),
+        _odds(run),
+        _accuracy(run),
+        _constraints(run),
+        _unmeasured(run),
+        _collapsed(run),
     )
+    return " ".join(filter(None, sentences))
 
 
 def _what(run: Run) -> str:
@@ -137,57 +84,72 @@ def _what(run: Run) -> str:
     groups = f", comparing groups by {listed(columns)}" if columns else ""
     asked = constraint_phrase(run)
     return (
-        f"The method {config.get('method')} with the model {config.get('model')} learned to predict"
+        f"{config.get('method')} (model {config.get('model')}) learned to predict"
         f" {data.get('label') or 'the label'} on {data.get('name')} in"
-        f" {counted(len(run.rounds), 'round')}, one task per round{groups}."
-        + (f" It was asked to keep {asked}." if asked else " It was given no fairness constraint.")
+        f" {counted(len(run.rounds), 'round')}, one task each{groups}; it was "
+        + (f"asked to keep {asked}." if asked else "given no fairness constraint.")
     )
 
 
-def _ratio(run: Run, metric: str, meaning: str) -> str:
-    mean = run.statistic("last_third", metric)
+def _selection(run: Run) -> str:
+    """How far the selection rates lie apart: recent rounds, their ceiling, all rounds pooled."""
+    mean, last = run.statistic("last_third", "dp"), counted(last_rounds(run), "round")
     if not math.isfinite(mean):
-        return f"Over the last {counted(last_rounds(run), 'round')} the {meaning} is undefined."
-    of_ceiling = run.statistic("last_third", f"{metric}_of_ceiling")
-    ceiling = (
-        f"; that is {percent(of_ceiling)} of what decisions unrelated to the groups would show on"
-        " as many rows"
-        if math.isfinite(of_ceiling)
-        else ""
+        return f"The ratio of the groups’ selection rates is undefined in the last {last}."
+    text = (
+        f"In the last {last} the ratio of the groups’ selection rates (demographic parity)"
+        f" averaged {rate(mean)}{_deviation(run, 'dp', '1 means equal rates')}"
     )
-    spread = number(run.statistic("last_third", metric, "std"))
+    of_ceiling = run.statistic("last_third", "dp_of_ceiling")
+    if math.isfinite(of_ceiling):
+        text += (
+            f", which is {percent(of_ceiling)} of the noise ceiling: what decisions unrelated to"
+            " the groups would show on as few rows"
+        )
+    pooled, gap = run.statistic("pooled", "dp"), 100 * run.statistic("pooled", "disc")
+    if math.isfinite(pooled):
+        text += f". Over all rounds pooled it is {rate(pooled)}{_pooled_interval(run, 'dp')}"
+        text += f", a gap of {gap:.1f} percentage points" if math.isfinite(gap) else ""
+        low, high = (100 * run.statistic("pooled", f"disc_{end}") for end in ("low", "high"))
+        text += f" ({low:.1f} to {high:.1f})" if math.isfinite(gap + low + high) else ""
+    return text + "."
+
+
+def _odds(run: Run) -> str:
+    mean = run.statistic("last_third", "eo")
+    if not math.isfinite(mean):
+        return "The ratio of their error rates is undefined there."
+    of_ceiling = run.statistic("last_third", "eo_of_ceiling")
+    share = f", {percent(of_ceiling)} of its ceiling" if math.isfinite(of_ceiling) else ""
     return (
-        f"Over the last {counted(last_rounds(run), 'round')} the {meaning} averaged {number(mean)}"
-        f" (standard deviation {spread}; 1 means equal rates){ceiling}."
-        f"{_pooled(run, metric, 'it is')}"
+        f"The ratio of their error rates (equalized odds) averaged"
+        f" {rate(mean)}{_deviation(run, 'eo')}{share}{_pooled(run, 'eo')}."
     )
-
-
-def _pooled(run: Run, metric: str, verb: str) -> str:
-    value = run.statistic("pooled", metric)
-    if not math.isfinite(value):
-        return ""
-    low, high = (run.statistic("pooled", f"{metric}_{end}") for end in ("low", "high"))
-    between = f" (interval {interval(low, high)})" if math.isfinite(low + high) else ""
-    return (
-        f" Over all rows pooled {verb} {number(value)}{between}."
-    )
-
-
-def _gap(run: Run) -> str:
-    gap, low, high = (100 * run.statistic("pooled", f"disc{end}") for end in ("", "_low", "_high"))
-    if not math.isfinite(gap):
-        return ""
-    between = f" (interval {low:.1f} to {high:.1f})" if math.isfinite(low + high) else ""
-    return f"The selection rates, pooled, lie {gap:.1f} percentage points apart{between}."
 
 
 def _accuracy(run: Run) -> str:
     mean = run.statistic("last_third", "balanced_accuracy")
     if not math.isfinite(mean):
-        return "Balanced accuracy is undefined over the last rounds."
-    pooled = _pooled(run, "balanced_accuracy", "it is")
-    return f"Balanced accuracy averaged {number(mean)} over the same rounds.{pooled}"
+        return "Balanced accuracy is undefined there."
+    return f"Balanced accuracy averaged {rate(mean)}{_pooled(run, 'balanced_accuracy')}."
+
+
+def _deviation(run: Run, metric: str, more: str = "") -> str:
+    deviation = run.statistic("last_third", metric, "std")
+    known = [f"standard deviation {rate(deviation)}"] if math.isfinite(deviation) else []
+    parts = "; ".join([*known, *([more] if more else [])])
+    return f" ({parts})" if parts else ""
+
+
+def _pooled(run: Run, metric: str) -> str:
+    value = run.statistic("pooled", metric)
+    known = math.isfinite(value)
+    return f"; pooled {rate(value)}{_pooled_interval(run, metric)}" if known else ""
+
+
+def _pooled_interval(run: Run, metric: str) -> str:
+    low, high = (run.statistic("pooled", f"{metric}_{end}") for end in ("low", "high"))
+    return f" (interval {interval(low, high)})" if math.isfinite(low + high) else ""
 
 
 def _constraints(run: Run) -> str:
@@ -195,18 +157,19 @@ def _constraints(run: Run) -> str:
     if not measured:
         return "No constraint could be measured in any round." if run.constraints else ""
     return (
-        f"Every constraint that could be measured was within its bound in {within} of"
-        f" {counted(measured, 'round')}."
+        "All constraints that could be measured were within their bounds in"
+        f" {within} of {counted(measured, 'round')}."
     )
 
 
 def _unmeasured(run: Run) -> str:
     parts = []
-    reasons = undefined_reasons(run)
     for metric, name in (("dp", "demographic parity"), ("eo", "equalized odds")):
         missing = int(np.isnan(run.rounds.numbers(metric)).sum())
         if missing:
-            why = ", ".join(f"{n} × {text}" for text, n in reasons.get(metric, Counter()).items())
+            reasons = undefined_reasons(run, metric).most_common()
+            shown = [f"{reason}: {count}" for reason, count in reasons[:2]]
+            why = ", ".join([*shown, *(["other reasons: see the table"] if reasons[2:] else [])])
             parts.append(f"{name} in {missing} of {len(run.rounds)}{f' ({why})' if why else ''}")
     if not parts:
         return "Both ratios could be measured in every round."
@@ -218,6 +181,6 @@ def _collapsed(run: Run) -> str:
     if not collapsed:
         return ""
     return (
-        f"In {counted(collapsed, 'round')} everybody received the same decision; a ratio says"
-        " nothing about the model there."
+        f"In {counted(collapsed, 'round')} everybody received the same decision, which leaves"
+        " the ratios undefined."
     )

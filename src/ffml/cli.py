@@ -1,0 +1,276 @@
+"""The command line: ``ffml run``, ``ffml datasets``, ``ffml methods``, ``ffml constraints``."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ffml.base import FFMLError
+
+app = typer.Typer(
+    name="ffml",
+    help="Fairness-aware online meta-learning: watch a learner adapt to one population after "
+    "another while group unfairness stays bounded.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+WHAT, ALGORITHM, MEMORY, ABLATION, OUTPUT = (
+    "What to learn",
+    "Algorithm (default: the preset's value)",
+    "Memory and protocol",
+    "Ablations of the paper",
+    "Output",
+)
+
+
+def option(panel: str, text: str, *names: str, **more: Any) -> Any:
+    """Declare one option in its group."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
+
+
+@app.command()
+def run(
+    data: Annotated[
+        str, typer.Argument(help="adult, bank, crime or synthetic; see `ffml datasets`.")
+    ],
+    method: Annotated[str, option(WHAT, "Learner; see `ffml methods`. [ffml]")] = "ffml",
+    constraint: Annotated[
+        list[str] | None,
+        option(WHAT, "Fairness notion; give it again for several. See `ffml constraints`."),
+    ] = None,
+    bound: Annotated[
+        list[float] | None, option(WHAT, "ε of each constraint: |gap| <= ε. [0.02]")
+    ] = None,
+    temperature: Annotated[
+        float | None, option(WHAT, "τ of the smooth decision σ(h/τ). [1]")
+    ] = None,
+    model: Annotated[str | None, option(WHAT, "linear or mlp.")] = None,
+    hidden: Annotated[str | None, option(WHAT, "Widths of the mlp's layers. [40,40]")] = None,
+    l2: Annotated[float | None, option(WHAT, "μ of the penalty μ/2 ‖θ‖². [0]")] = None,
+    sensitive: Annotated[
+        list[str] | None, option(WHAT, "Protected column, where the data set has a choice.")
+    ] = None,
+    intersect: Annotated[
+        bool, option(WHAT, "Protect the intersection of the sensitive columns.", "--intersect")
+    ] = False,
+    rounds: Annotated[int | None, option(WHAT, "Stop after so many tasks. [all]")] = None,
+    seed: Annotated[int, option(WHAT, "Draws task order, splits and start. [0]")] = 0,
+    preset: Annotated[
+        str, option(ALGORITHM, "Named settings: default, or paper (Table 3). [default]")
+    ] = "default",
+    inner_lr: Annotated[float | None, option(ALGORITHM, "η₁, step size of the adaptation.")] = None,
+    outer_lr: Annotated[float | None, option(ALGORITHM, "η₂, step size of θ.")] = None,
+    dual_lr: Annotated[float | None, option(ALGORITHM, "Step size of λ.")] = None,
+    num_inner_steps: Annotated[int | None, option(ALGORITHM, "Adaptation steps.")] = None,
+    num_outer_steps: Annotated[int | None, option(ALGORITHM, "Outer iterations a round.")] = None,
+    tolerance: Annotated[
+        float | None, option(ALGORITHM, "Stop a round early below this relative change.")
+    ] = None,
+    outer_schedule: Annotated[
+        str | None, option(ALGORITHM, "constant, or inverse: η₂/(t+1) as in Theorem 2.")
+    ] = None,
+    optimizer: Annotated[
+        str | None, option(ALGORITHM, "Direction of θ: sgd (the paper's) or adam.")
+    ] = None,
+    damping: Annotated[float | None, option(ALGORITHM, "δ of the augmented term.")] = None,
+    radius: Annotated[float | None, option(ALGORITHM, "R of the ball that θ stays in.")] = None,
+    initial_multiplier: Annotated[float | None, option(ALGORITHM, "λ₁.")] = None,
+    inner_shrinkage: Annotated[
+        float | None, option(ALGORITHM, "Small tasks take steps of η₁ · n/(n + this).")
+    ] = None,
+    task_weighting: Annotated[
+        str | None, option(ALGORITHM, "Tasks count the same (uniform) or by size.")
+    ] = None,
+    natural_rates: Annotated[
+        bool | None,
+        option(
+            ALGORITHM,
+            "Constraints speak of the task's own label rates, or of the balanced draws.",
+            "--natural-rates/--drawn-rates",
+        ),
+    ] = None,
+    first_order: Annotated[
+        bool | None, option(ALGORITHM, "Ignore second derivatives.", "--first-order")
+    ] = None,
+    shots: Annotated[int | None, option(MEMORY, "Rows drawn of each class. [100]")] = None,
+    validation_fraction: Annotated[
+        float | None, option(MEMORY, "Part of a task that judges the decision. [0.5]")
+    ] = None,
+    tasks_per_round: Annotated[
+        int | None, option(MEMORY, "|U|: tasks that a round learns from. [32]")
+    ] = None,
+    rows_per_task: Annotated[int | None, option(MEMORY, "Rows kept of a task. [1024]")] = None,
+    memory_policy: Annotated[
+        str | None, option(MEMORY, "Tasks kept: all, recent or reservoir. [all]")
+    ] = None,
+    memory_capacity: Annotated[
+        int | None, option(MEMORY, "Most tasks kept by recent and reservoir. [256]")
+    ] = None,
+    inner_constraints: Annotated[
+        bool | None, option(ABLATION, "Without inner constraints.", " /--no-inner-constraints")
+    ] = None,
+    outer_constraints: Annotated[
+        bool | None, option(ABLATION, "Without outer constraints.", " /--no-outer-constraints")
+    ] = None,
+    augmented_term: Annotated[
+        bool | None, option(ABLATION, "Without the augmented term.", " /--no-augmented-term")
+    ] = None,
+    out: Annotated[
+        Path | None, option(OUTPUT, "Folder for the run's files. [runs/DATA-METHOD-SEED]")
+    ] = None,
+    overwrite: Annotated[
+        bool, option(OUTPUT, "Replace a run in that folder.", "--overwrite")
+    ] = False,
+    data_home: Annotated[
+        Path | None, option(OUTPUT, "Where downloaded data are kept. [$FFML_DATA_HOME]")
+    ] = None,
+    quiet: Annotated[bool, option(OUTPUT, "No progress, no summary.", "--quiet", "-q")] = False,
+    json_output: Annotated[bool, option(OUTPUT, "Print the summary as JSON.", "--json")] = False,
+) -> None:
+    """Learn a stream of tasks, one after another, and write a report.
+
+    [bold]Example:[/bold] ffml run adult --constraint demographic-parity --bound 0.02
+    """
+    given = {name: value for name, value in locals().items() if value is not None}
+    from ffml.cli_run import run_stream
+
+    for name in ("data", "preset", "out", "overwrite", "data_home", "quiet", "json_output"):
+        given.pop(name, None)
+    for singular, plural in (("constraint", "constraints"), ("bound", "bounds")):
+        if singular in given:
+            given[plural] = tuple(given.pop(singular))
+    data_options = {}
+    if sensitive:
+        data_options["sensitive"] = tuple(sensitive)
+    if intersect:
+        data_options["intersect"] = True
+    given.pop("sensitive", None)
+    given.pop("intersect")
+    if hidden:
+        given["hidden"] = _widths(hidden)
+    run_stream(
+        data,
+        given | ({"data_options": data_options} if data_options else {}),
+        preset=preset,
+        out=out,
+        overwrite=overwrite,
+        data_home=data_home,
+        quiet=quiet,
+        as_json=json_output,
+        command=shlex.join(["ffml", *sys.argv[1:]]),
+    )
+
+
+def _widths(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(width) for width in text.split(","))
+    except ValueError:
+        raise FFMLError(f"--hidden takes widths such as 40,40, got '{text}'") from None
+
+
+@app.command()
+def datasets(
+    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the data sets with their tasks and sizes."""
+    from ffml.datasets import DATASETS
+
+    _listing(
+        "Data sets",
+        [
+            {
+                "name": d.name,
+                "tasks": d.num_tasks,
+                "rows": d.num_rows,
+                "one task is": d.task,
+                "label": d.label,
+                "protected": d.sensitive,
+                "source": "in the package" if d.shipped else "downloaded on first use",
+                "licence": d.licence,
+            }
+            for d in DATASETS.values()
+        ],
+        json_output,
+    )
+
+
+@app.command()
+def methods(
+    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the methods with their settings."""
+    from ffml.experiment import method_defaults
+    from ffml.methods import METHODS
+
+    _listing(
+        "Methods",
+        [
+            {
+                "name": name,
+                "what it does": _first_line(factory),
+                "settings": ", ".join(f"{k}={v}" for k, v in method_defaults(name).items()),
+            }
+            for name, factory in METHODS.items()
+        ],
+        json_output,
+    )
+
+
+@app.command()
+def constraints(
+    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the fairness constraints."""
+    from ffml.constraints import CONSTRAINTS
+
+    _listing(
+        "Constraints (feasible where the formula holds)",
+        [{"name": name, "asks for": _first_line(f)} for name, f in CONSTRAINTS.items()],
+        json_output,
+    )
+
+
+def _first_line(factory: Any) -> str:
+    return (factory.__doc__ or "").strip().split("\n")[0].replace("``", "")
+
+
+def _listing(title: str, rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for name in rows[0]:
+        table.add_column(name, justify="right" if isinstance(rows[0][name], int) else "left")
+    for row in rows:
+        cells = [f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()]
+        table.add_row(*cells)
+    Console().print(table)
+
+
+def main() -> None:
+    """Run the command line; a mistake is one line on stderr and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except FFMLError as error:
+        _fail(str(error))
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # a usage error of the parser has it
+            raise
+        command = " ".join(["ffml", *(word for word in sys.argv[1:2] if not word.startswith("-"))])
+        _fail(f"{' '.join(error.format_message().split())} (see '{command} --help')")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"error: {message}", err=True)
+    sys.exit(2)

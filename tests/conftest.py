@@ -1,0 +1,41 @@
+import os
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import numpy as np
+import pytest
+
+jax.config.update("jax_num_cpu_devices", 2)
+
+from ffml.base import Schema, SensitiveColumn, Stream, Task  # noqa: E402
+
+
+@pytest.fixture
+def float64():
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture
+def schema():
+    return Schema(("a", "b", "c"), (SensitiveColumn("sex", ("M", "F")),))
+
+
+def random_task(seed, rows, schema, name=None, bias=1.0):
+    """Features that know the group, labels that know the features."""
+    rng = np.random.default_rng(seed)
+    groups = np.stack([rng.integers(len(c.groups), size=rows) for c in schema.sensitive], axis=1)
+    x = rng.normal(size=(rows, len(schema.features))).astype(np.float32)
+    x[:, 0] += bias * (groups[:, 0] == 1)
+    y = (x[:, 0] + 0.5 * x[:, 1] + 0.5 * rng.normal(size=rows) > 0.3).astype(np.int32)
+    return Task(name or f"task {seed}", x, y, groups.astype(np.int32))
+
+
+@pytest.fixture
+def make_stream(schema):
+    def make(sizes=(60, 1, 200, 7, 500), schema=schema):
+        tasks = [random_task(i, n, schema) for i, n in enumerate(sizes)]
+        return Stream("toy", schema, lambda: iter(tasks), len(tasks))
+
+    return make
