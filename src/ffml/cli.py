@@ -144,7 +144,7 @@ def run(
     for singular, plural in (("constraint", "constraints"), ("bound", "bounds")):
         if singular in given:
             given[plural] = tuple(given.pop(singular))
-    data_options = {}
+    data_options: dict[str, Any] = {}
     if sensitive:
         data_options["sensitive"] = tuple(sensitive)
     if intersect:

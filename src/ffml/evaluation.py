@@ -49,7 +49,7 @@ def support_batch(
     mask = np.repeat(np.float32(counts > 0), shots)
     return Batch(
         x=task.x[chosen],
-        y=np.repeat(np.float32([0, 1]), shots),
+        y=np.repeat(np.array([0, 1], np.float32), shots),
         s=schema.memberships(task.groups[chosen]),
         mask=mask,
         weight=mask * np.repeat(np.float32(counts / max(len(rows), 1)), shots),

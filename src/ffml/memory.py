@@ -59,8 +59,8 @@ class Memory:
         self.tasks: list[LabelledTask] = []  # each with just its own rows
         self.seen = 0
 
-    def add(self, task: Task, rng: np.random.Generator) -> None:
-        """Remember a task, forgetting another one if the policy says so."""
+    def add(self, task: Task, rng: np.random.Generator) -> LabelledTask:
+        """Remember a task, forgetting another one if the policy says so; return what was kept."""
         kept = bounded(task, self.schema, self.settings.rows_per_task, rng)
         forget = None
         if len(self.tasks) >= self.settings.capacity:
@@ -69,6 +69,7 @@ class Memory:
         self.tasks.append(kept)
         if forget is not None:
             del self.tasks[forget]
+        return kept
 
     def draw(self, rng: np.random.Generator) -> LabelledTask:
         """Draw a round's tasks: all of them, or |U| at random once there are more.
@@ -76,9 +77,9 @@ class Memory:
         The shapes depend on the settings alone, so nothing recompiles as tasks arrive.
         """
         slots = self.settings.tasks_per_round
-        chosen = range(len(self.tasks))
+        chosen = np.arange(len(self.tasks))
         if len(self.tasks) > slots:
-            chosen = sorted(rng.choice(len(self.tasks), slots, replace=False))
+            chosen = np.sort(rng.choice(len(self.tasks), slots, replace=False))
         padded = [padded_rows(self.tasks[i], self.settings.rows_per_task) for i in chosen]
         padded += [_empty_like(padded[0])] * (slots - len(padded))
         return LabelledTask(*(np.stack(leaves) for leaves in zip(*padded, strict=True)))

@@ -11,8 +11,9 @@ import numpy as np
 from ffml.base import FFMLError, Learner, Problem, Schema, Stream, Task
 from ffml.checks import at_least
 from ffml.evaluation import judge, split_rows, support_batch
-from ffml.memory import Memory, MemorySettings, bounded, padded_rows
+from ffml.memory import Memory, MemorySettings, padded_rows
 from ffml.runtime import shard_tasks
+from ffml.scaling import RunningScaler
 
 # Every random choice has its own stream of numbers, so that no method changes another's data.
 SPLIT, SUPPORT, KEEP, DRAW = range(4)
@@ -53,6 +54,7 @@ class OnlineLoop:
     validation_fraction: float = 0.5
     shots: int = 100
     memory_settings: MemorySettings = field(default_factory=MemorySettings)
+    scaler: RunningScaler | None = None  # None: the stream's features are standardised already
     round: int = 0
     state: Any = None
     memory: Memory = field(init=False)
@@ -78,6 +80,7 @@ class OnlineLoop:
         """Play one round: adapt, be judged, learn."""
         start = time.perf_counter()
         self.round += 1
+        revealed, task = task, self._standardised(task)
         rows = split_rows(len(task.y), self.validation_fraction, self._rng(SPLIT))
         support = support_batch(task, self.schema, rows.support, self.shots, self._rng(SUPPORT))
         params = jax.device_get(self._adapt(self.state, support))
@@ -85,7 +88,7 @@ class OnlineLoop:
         measured = np.nan_to_num(judgement.constraint)
         self.violation = self.violation + measured
         self.clipped_violation = self.clipped_violation + np.maximum(measured, 0)
-        iterations = self._learn(task)
+        iterations = self._learn(revealed)
         labels = task.y[rows.support]
         return Round(
             round=self.round,
@@ -104,17 +107,24 @@ class OnlineLoop:
             seconds=time.perf_counter() - start,
         )
 
+    def _standardised(self, task: Task) -> Task:
+        if self.scaler is None:
+            return task
+        self.scaler = self.scaler.update(task.x)
+        return task._replace(x=self.scaler.transform(task.x))
+
     def _learn(self, task: Task) -> int:
-        self.memory.add(task, self._rng(KEEP))
-        revealed = padded_rows(
-            bounded(task, self.schema, self.memory_settings.rows_per_task, self._rng(KEEP)),
-            self.memory_settings.rows_per_task,
-        )
-        drawn = shard_tasks(self.memory.draw(self._rng(DRAW)))
+        """Remember the task as it came, and learn from a draw of those remembered."""
+        kept = self.memory.add(task, self._rng(KEEP))
+        newest = padded_rows(kept, self.memory_settings.rows_per_task)
+        drawn = self.memory.draw(self._rng(DRAW))
+        if self.scaler is not None:
+            newest = newest._replace(x=self.scaler.transform(newest.x))
+            drawn = drawn._replace(x=self.scaler.transform(drawn.x))
         key = jax.random.fold_in(self._key, self.round)
         # Between rounds the state is on the host: the same kind of argument every time, so the
         # first round compiles and no later one does.
-        self.state, info = jax.device_get(self._update(key, self.state, revealed, drawn))
+        self.state, info = jax.device_get(self._update(key, self.state, newest, shard_tasks(drawn)))
         return int(info.iterations)
 
     def _rng(self, purpose: int) -> np.random.Generator:

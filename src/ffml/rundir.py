@@ -79,7 +79,9 @@ class RunDirectory:
         columns = self.experiment.stream.schema.sensitive
         pooled = metrics.worst(
             [
-                metrics.judge(sum(r.tables[column.name] for r in self.rounds), column.groups)
+                metrics.judge(
+                    np.sum([r.tables[column.name] for r in self.rounds], axis=0), column.groups
+                )
                 for column in columns
             ]
         )

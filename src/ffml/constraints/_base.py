@@ -78,9 +78,10 @@ def group_gap_constraint(
 
     def bounds(num_contrasts: int) -> Array:
         entries = len(conditions) * num_contrasts
-        if jnp.ndim(bound) and jnp.shape(bound) != (entries,):
+        given = jnp.asarray(bound, float)
+        if given.ndim and given.shape != (entries,):
             raise FFMLError(f"{name} has {entries} entries here: give one bound or {entries}")
-        return jnp.broadcast_to(jnp.asarray(bound, float), (entries,))
+        return jnp.broadcast_to(given, (entries,))
 
     return Constraint(entry_names, gaps, measurable, bounds)
 

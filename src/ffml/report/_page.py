@@ -84,12 +84,9 @@ def _tiles(run: Run) -> list[dict[str, Any]]:
 
 def _ratio_tile(run: Run, metric: str, label: str) -> dict[str, Any]:
     of_ceiling = run.statistic("last_third", f"{metric}_of_ceiling")
-    mean = run.statistic("last_third", metric)
-    text = f"{_numbers.percent(of_ceiling)} of the noise ceiling"
     known = math.isfinite(of_ceiling)
+    text = f"On average {_numbers.percent(of_ceiling)} of the noise ceiling"
     ceiling = run.statistic("last_third", f"{metric}_ceiling")
-    if not math.isfinite(ceiling):
-        ceiling = mean / of_ceiling if of_ceiling else math.nan
     return _tile(run, metric, label, text if known else "Noise ceiling undefined", ceiling)
 
 

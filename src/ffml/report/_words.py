@@ -103,7 +103,7 @@ def _selection(run: Run) -> str:
     of_ceiling = run.statistic("last_third", "dp_of_ceiling")
     if math.isfinite(of_ceiling):
         text += (
-            f", which is {percent(of_ceiling)} of the noise ceiling: what decisions unrelated to"
+            f", on average {percent(of_ceiling)} of the noise ceiling: what decisions unrelated to"
             " the groups would show on as few rows"
         )
     pooled, gap = run.statistic("pooled", "dp"), 100 * run.statistic("pooled", "disc")
@@ -120,7 +120,9 @@ def _odds(run: Run) -> str:
     if not math.isfinite(mean):
         return "The ratio of their error rates is undefined there."
     of_ceiling = run.statistic("last_third", "eo_of_ceiling")
-    share = f", {percent(of_ceiling)} of its ceiling" if math.isfinite(of_ceiling) else ""
+    share = (
+        f", on average {percent(of_ceiling)} of its ceiling" if math.isfinite(of_ceiling) else ""
+    )
     return (
         f"The ratio of their error rates (equalized odds) averaged"
         f" {rate(mean)}{_deviation(run, 'eo')}{share}{_pooled(run, 'eo')}."
