@@ -18,7 +18,7 @@ class RunningScaler(NamedTuple):
     """
 
     scaled: np.ndarray  # (features,) which columns are standardised
-    count: np.ndarray  # () rows seen
+    num_rows: np.ndarray  # () rows seen
     mean: np.ndarray  # (features,)
     squares: np.ndarray  # (features,) sum of squared distances from the mean
 
@@ -35,18 +35,18 @@ class RunningScaler(NamedTuple):
         rows = np.asarray(x, float)
         mean = rows.mean(0)
         squares = ((rows - mean) ** 2).sum(0)
-        count = self.count + len(rows)
+        num_rows = self.num_rows + len(rows)
         shift = mean - self.mean
         return RunningScaler(
             self.scaled,
-            count,
-            self.mean + shift * len(rows) / count,
-            self.squares + squares + shift**2 * self.count * len(rows) / count,
+            num_rows,
+            self.mean + shift * len(rows) / num_rows,
+            self.squares + squares + shift**2 * self.num_rows * len(rows) / num_rows,
         )
 
     def transform(self, x: np.ndarray) -> np.ndarray:
         """Standardise rows, as float32."""
-        deviation = np.sqrt(self.squares / np.maximum(self.count, 1))
+        deviation = np.sqrt(self.squares / np.maximum(self.num_rows, 1))
         varies = deviation > 1e-12 * np.maximum(np.abs(self.mean), 1)
         offset = np.where(self.scaled, self.mean, 0.0)
         factor = np.where(self.scaled, varies / np.where(varies, deviation, 1.0), 1.0)
