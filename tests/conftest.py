@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -7,6 +8,11 @@ import numpy as np
 import pytest
 
 jax.config.update("jax_num_cpu_devices", 2)
+# Many tests build the same program: compile it once for all of them.
+cache = Path(__file__).parents[1] / ".pytest_cache" / "jax"
+jax.config.update("jax_compilation_cache_dir", str(cache))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 from ffml.base import Schema, SensitiveColumn, Stream, Task  # noqa: E402
 

@@ -99,7 +99,7 @@ def show_summary(console: Console, summary: dict[str, Any]) -> None:
         "DP / noise ceiling": "dp_of_ceiling",
         "EO ratio": "eo",
         "EO / noise ceiling": "eo_of_ceiling",
-        "|difference in positive rates|": "disc",
+        "gap in positive rates": "disc",
         "balanced accuracy": "balanced_accuracy",
         "accuracy": "accuracy",
         "loss": "loss",
@@ -108,21 +108,23 @@ def show_summary(console: Console, summary: dict[str, Any]) -> None:
         cells = []
         for part in ("all", "last_third"):
             entry = summary[part][name]
-            of = entry["defined"] + entry["undefined"]
-            mean = entry["mean"]
-            spread = entry["std"]
-            cells += [
-                "–" if mean is None else f"{mean:.3f} ± {spread:.3f}",
-                f"{entry['defined']}/{of}",
-            ]
+            rounds = entry["defined"] + entry["undefined"]
+            cells += [_mean(entry), f"{entry['defined']}/{rounds}"]
         table.add_row(label, *cells)
     console.print(table)
-    if summary["collapsed_rounds"]:
+    if count := summary["collapsed_rounds"]:
         console.print(
-            f"{summary['collapsed_rounds']} rounds gave everyone the same decision; "
-            "their DP and EO are undefined and left out.",
+            f"In {count} round{'s' if count > 1 else ''} everyone got the same decision: "
+            "DP and EO are undefined there and left out.",
             highlight=False,
         )
+
+
+def _mean(entry: dict[str, Any]) -> str:
+    if entry["mean"] is None:
+        return "–"
+    spread = "" if entry["std"] is None else f" ± {entry['std']:.3f}"
+    return f"{entry['mean']:.3f}{spread}"
 
 
 def _number(value: float, width: int = 5) -> str:

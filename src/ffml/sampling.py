@@ -9,9 +9,9 @@ from ffml.base import Array, Batch, LabelledTask
 def draw_support_and_query(key: Array, task: LabelledTask, shots: int) -> tuple[Batch, Batch]:
     """Draw ``shots`` rows of each class for support and as many others for query.
 
-    A class with at least ``2 shots``
-    rows is drawn without replacement. A smaller one is split at random into halves first, and
-    each half is drawn with replacement; a half without rows is masked.
+    A class with at least ``2 shots`` rows is drawn without replacement. A smaller one is split
+    at random into halves first, and each half is drawn with replacement; a half without rows is
+    masked.
     """
     key_negative, key_positive = jax.random.split(key)
     num_rows = task.x.shape[0]

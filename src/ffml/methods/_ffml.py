@@ -50,7 +50,7 @@ def ffml(
     outer_constraints: bool = True,
     augmented_term: bool = True,
 ) -> Learner:
-    """Learn a pair (θ, λ) from which a few constrained steps fit a new task, fairly.
+    """Learn a pair (θ, λ) from which a few constrained steps fit a new task.
 
     Inner level, on a task's support rows, ``num_inner_steps`` times (Eq. 6–7)::
 

@@ -1,0 +1,143 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import random_task
+
+from ffml.base import FFMLError, Schema, SensitiveColumn
+from ffml.constraints import (
+    CONSTRAINTS,
+    combine,
+    decision_boundary_covariance,
+    demographic_parity,
+    equal_opportunity,
+    equalized_odds,
+)
+from ffml.evaluation import padded_batch
+from ffml.models import linear
+from ffml.problem import fair_classification
+
+TWO_COLUMNS = Schema(
+    ("a", "b", "c"), (SensitiveColumn("sex", ("M", "F")), SensitiveColumn("race", ("w", "b", "o")))
+)
+
+
+def batch_and_logits(schema, rows=50, seed=0):
+    task = random_task(seed, rows, schema)
+    batch = padded_batch(task, schema, np.arange(rows))
+    logits = np.random.default_rng(seed).normal(size=len(batch.y)).astype(np.float32)
+    return task, batch, logits
+
+
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def test_dbc_is_the_covariance_of_equation_one(schema):
+    task, batch, logits = batch_and_logits(schema)
+    s, h = task.groups[:, 0], logits[: len(task.y)]
+    share = s.mean()
+    covariance = np.mean((s - share) / (share * (1 - share)) * h)
+    gap = decision_boundary_covariance().gaps(logits, batch)
+    np.testing.assert_allclose(gap, [covariance], rtol=1e-5)
+    np.testing.assert_allclose(gap, [h[s == 1].mean() - h[s == 0].mean()], rtol=1e-5)
+
+
+def test_smooth_notions_compare_mean_decisions(schema):
+    task, batch, logits = batch_and_logits(schema)
+    s, y, p = task.groups[:, 0], task.y, sigmoid(logits[: len(task.y)] / 0.5)
+
+    def gap(rows):
+        return p[rows & (s == 1)].mean() - p[rows & (s == 0)].mean()
+
+    everyone = np.ones(len(y), bool)
+    for notion, expected in (
+        (demographic_parity(temperature=0.5), [gap(everyone)]),
+        (equal_opportunity(temperature=0.5), [gap(y == 1)]),
+        (equalized_odds(temperature=0.5), [gap(y == 0), gap(y == 1)]),
+    ):
+        np.testing.assert_allclose(notion.gaps(logits, batch), expected, rtol=1e-4)
+
+
+def test_more_groups_and_columns_are_each_compared_with_all_others():
+    task, batch, logits = batch_and_logits(TWO_COLUMNS, 80)
+    p = sigmoid(logits[:80])
+    expected = [p[task.groups[:, 0] == 1].mean() - p[task.groups[:, 0] == 0].mean()]
+    for group in range(3):
+        inside = task.groups[:, 1] == group
+        expected.append(p[inside].mean() - p[~inside].mean())
+    notion = demographic_parity()
+    np.testing.assert_allclose(notion.gaps(logits, batch), expected, rtol=1e-4)
+    assert notion.entry_names(TWO_COLUMNS.contrasts) == (
+        "demographic-parity[sex=F]",
+        "demographic-parity[race=w]",
+        "demographic-parity[race=b]",
+        "demographic-parity[race=o]",
+    )
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_missing_group_is_masked_without_violation_or_gradient(name, schema):
+    task, _, logits = batch_and_logits(schema)
+    alone = task._replace(groups=np.zeros_like(task.groups))
+    batch = padded_batch(alone, schema, np.arange(50))
+    problem = fair_classification(schema, linear(), CONSTRAINTS[name](bound=0.3))
+    assert not np.any(problem.measurable(batch))
+    assert not np.any(problem.constraint_at(logits, batch))
+    params = {"w": jnp.array([1.0, -2.0, 0.5]), "b": jnp.array(0.3)}
+    slopes = jax.jacobian(problem.constraint)(params, batch)
+    assert not any(np.any(leaf) for leaf in jax.tree.leaves(slopes))
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_padding_and_row_order_change_nothing(name, schema):
+    _, batch, logits = batch_and_logits(schema)
+    gaps = jax.jit(CONSTRAINTS[name]().gaps)
+    short = jax.tree.map(lambda leaf: leaf[:50] if leaf.ndim else leaf, batch)
+    np.testing.assert_allclose(gaps(logits[:50], short), gaps(logits, batch), rtol=1e-5)
+    order = np.random.default_rng(1).permutation(50)
+    shuffled = jax.tree.map(lambda leaf: leaf[order] if leaf.ndim else leaf, short)
+    np.testing.assert_allclose(gaps(logits[:50][order], shuffled), gaps(logits, batch), rtol=1e-5)
+
+
+def test_several_notions_keep_their_own_bounds(schema):
+    _, batch, logits = batch_and_logits(schema)
+    notion = combine(demographic_parity(0.1), equalized_odds((0.2, 0.3)))
+    problem = fair_classification(schema, linear(), notion)
+    assert problem.constraint_names == (
+        "demographic-parity[sex=F]",
+        "equalized-odds[sex=F, y=0]",
+        "equalized-odds[sex=F, y=1]",
+    )
+    values = problem.constraint_at(logits, batch)
+    np.testing.assert_allclose(
+        values, np.abs(notion.gaps(logits, batch)) - [0.1, 0.2, 0.3], rtol=1e-5
+    )
+
+
+def test_natural_rates_bound_the_gap_among_the_people_decided_about(schema):
+    _, batch, logits = batch_and_logits(schema)
+    batch = batch._replace(weight=batch.mask * np.where(batch.y == 1, 0.1, 0.9))
+    p, s, w = sigmoid(logits), batch.s[:, 0], batch.weight
+    weighted = np.abs(
+        (p * w * s).sum() / (w * s).sum() - (p * w * (1 - s)).sum() / (w * (1 - s)).sum()
+    )
+    w = batch.mask
+    plain = np.abs(
+        (p * w * s).sum() / (w * s).sum() - (p * w * (1 - s)).sum() / (w * (1 - s)).sum()
+    )
+    for natural, expected in ((True, weighted), (False, plain)):
+        problem = fair_classification(
+            schema, linear(), demographic_parity(0.0), natural_rates=natural
+        )
+        np.testing.assert_allclose(problem.constraint_at(logits, batch), [expected], rtol=1e-4)
+
+
+def test_bad_bounds_are_refused(schema):
+    for bound in (-0.1, float("nan"), (0.1, -0.2)):
+        with pytest.raises(FFMLError, match=r"bound of demographic-parity must be >= 0, got"):
+            demographic_parity(bound)
+    with pytest.raises(FFMLError, match="has 1 entries here: give one bound or 1"):
+        fair_classification(schema, linear(), demographic_parity((0.1, 0.2)))
+    with pytest.raises(FFMLError, match=r"l2 must be >= 0, got -1"):
+        fair_classification(schema, linear(), demographic_parity(), l2=-1)
