@@ -7,6 +7,7 @@ from conftest import random_task
 from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.constraints import (
     CONSTRAINTS,
+    chance_gap,
     combine,
     decision_boundary_covariance,
     demographic_parity,
@@ -116,21 +117,53 @@ def test_several_notions_keep_their_own_bounds(schema):
 
 
 def test_natural_rates_bound_the_gap_among_the_people_decided_about(schema):
-    _, batch, logits = batch_and_logits(schema)
+    _, batch, _ = batch_and_logits(schema)
     batch = batch._replace(weight=batch.mask * np.where(batch.y == 1, 0.1, 0.9))
-    p, s, w = sigmoid(logits), batch.s[:, 0], batch.weight
-    weighted = np.abs(
-        (p * w * s).sum() / (w * s).sum() - (p * w * (1 - s)).sum() / (w * (1 - s)).sum()
-    )
-    w = batch.mask
-    plain = np.abs(
-        (p * w * s).sum() / (w * s).sum() - (p * w * (1 - s)).sum() / (w * (1 - s)).sum()
-    )
-    for natural, expected in ((True, weighted), (False, plain)):
+    params = {"w": jnp.array([1.0, -2.0, 0.5]), "b": jnp.array(0.3)}
+    p, s = sigmoid(np.asarray(linear().apply(params, batch.x))), batch.s[:, 0]
+
+    def gap(weight):
+        inside, outside = weight * s, weight * (1 - s)
+        return (p * inside).sum() / inside.sum() - (p * outside).sum() / outside.sum()
+
+    for natural, expected in ((True, gap(batch.weight)), (False, gap(batch.mask))):
         problem = fair_classification(
-            schema, linear(), demographic_parity(0.0), natural_rates=natural
+            schema, linear(), demographic_parity(0.1), natural_rates=natural, noise_allowance=0.0
         )
-        np.testing.assert_allclose(problem.constraint_at(logits, batch), [expected], rtol=1e-4)
+        np.testing.assert_allclose(problem.gaps(params, batch), [expected], rtol=1e-4)
+        np.testing.assert_allclose(
+            problem.constraint(params, batch), [abs(expected) - 0.1], rtol=1e-4
+        )
+
+
+@pytest.mark.parametrize("rows", [30, 200])
+def test_chance_gap_is_the_mean_gap_of_shuffled_groups(rows, schema):
+    rng = np.random.default_rng(0)
+    values, members = rng.uniform(size=rows), (np.arange(rows) % 3 == 0) * 1.0
+    shuffled = np.stack([rng.permutation(members) for _ in range(20_000)])
+    gaps = shuffled @ values / members.sum() - (1 - shuffled) @ values / (rows - members.sum())
+    predicted = chance_gap(values, members[:, None], np.ones(rows), rows)
+    np.testing.assert_allclose(predicted, [np.abs(gaps).mean()], rtol=0.03)
+
+
+def test_noise_allowance_widens_the_bound_of_small_batches_only_while_learning(schema):
+    params = {"w": jnp.array([1.0, -2.0, 0.5]), "b": jnp.array(0.3)}
+    widened = {}
+    for rows in (40, 4000):
+        task = random_task(0, rows, schema)
+        batch = padded_batch(task, schema, np.arange(rows))
+        strict, wide = (
+            fair_classification(schema, linear(), demographic_parity(0.1), noise_allowance=a)
+            for a in (0.0, 1.0)
+        )
+        widened[rows] = float(
+            (strict.constraint(params, batch) - wide.constraint(params, batch))[0]
+        )
+        logits = wide.apply(params, batch.x)
+        np.testing.assert_array_equal(
+            wide.constraint_at(logits, batch), strict.constraint_at(logits, batch)
+        )
+    assert widened[40] > 0.05 and widened[4000] == pytest.approx(widened[40] / 10, rel=0.2)
 
 
 def test_bad_bounds_are_refused(schema):

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from ffml.base import FFMLError, LabelledTask, Problem
 from ffml.constraints import combine, demographic_parity, equalized_odds
 from ffml.memory import bounded
-from ffml.meta import adapt_pair, task_objective
+from ffml.meta import adapt_pair, outer_objective
 from ffml.methods import ffml
 from ffml.models import linear, mlp
 from ffml.primal_dual import project_to_ball
@@ -31,6 +31,8 @@ def scalar_problem(limit):
         loss=lambda params, batch: 0.5 * (params - mean(batch)) ** 2,
         constraint=lambda params, batch: jnp.reshape(params - limit, (1,)),
         constraint_at=lambda logits, batch: logits[:1] - limit,
+        gaps=lambda params, batch: jnp.reshape(params, (1,)),
+        bounds=jnp.full(1, limit),
         measurable=lambda batch: jnp.ones(1),
         constraint_names=("limit",),
     )
@@ -86,6 +88,7 @@ def test_two_rounds_by_hand(float64, steps):
         optimizer="sgd",
         inner_shrinkage=0.0,
         task_weighting="uniform",
+        pooled_constraint=False,
         initial_multiplier=0.4,
         shots=2,
     )
@@ -115,6 +118,7 @@ def test_inverse_schedule_divides_both_steps(float64):
         optimizer="sgd",
         outer_schedule="inverse",
         inner_shrinkage=0.0,
+        pooled_constraint=False,
         shots=2,
     )
     state, _ = learn(learner, [constant_tasks([2.0])] * 2)
@@ -122,9 +126,10 @@ def test_inverse_schedule_divides_both_steps(float64):
     np.testing.assert_allclose((state.params, state.multipliers[0]), expected, rtol=1e-12)
 
 
-def outer_objective(model, support, query, steps, first_order, schema):
+def of_one_task(model, support, query, steps, first_order, schema, pooled=False):
     notions = combine(demographic_parity(0.01), equalized_odds(0.02))
-    problem = fair_classification(schema, model, notions, l2=0.01)
+    # The allowance for noise is a constant in the derivative: leave it out here.
+    problem = fair_classification(schema, model, notions, l2=0.01, noise_allowance=0.0)
 
     def objective(params, multipliers):
         theta, _ = adapt_pair(
@@ -136,7 +141,11 @@ def outer_objective(model, support, query, steps, first_order, schema):
             num_steps=steps,
             first_order=first_order,
         )
-        return task_objective(problem, theta, multipliers, query, damping=0.1)[0]
+        one_task = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (theta, query))
+        weights = jnp.ones(1)
+        return outer_objective(
+            problem, one_task[0], multipliers, one_task[1], weights, damping=0.1, pooled=pooled
+        )[0]
 
     return problem, objective
 
@@ -148,9 +157,9 @@ def batches(schema):
 
 
 @pytest.mark.parametrize("model", [linear(), mlp((5, 4))], ids=["linear", "mlp"])
-@pytest.mark.parametrize("steps", [1, 3, 6])
-def test_meta_gradient_equals_finite_differences(float64, model, steps, schema, batches):
-    problem, objective = outer_objective(model, *batches, steps, False, schema)
+@pytest.mark.parametrize(("steps", "pooled"), [(1, False), (3, True), (9, False)])
+def test_meta_gradient_equals_finite_differences(float64, model, steps, pooled, schema, batches):
+    problem, objective = of_one_task(model, *batches, steps, False, schema, pooled)
     params = jax.tree.map(lambda p: p + 0.1, problem.init(jax.random.key(1)))
     multipliers = jnp.array([0.7, 0.2, 1.3])
     gradients = jax.jit(jax.grad(objective, argnums=(0, 1)))(params, multipliers)
@@ -163,15 +172,15 @@ def test_meta_gradient_equals_finite_differences(float64, model, steps, schema, 
 
 
 def test_meta_gradient_changes_with_the_multipliers(float64, schema, batches):
-    problem, objective = outer_objective(linear(), *batches, 3, False, schema)
+    problem, objective = of_one_task(linear(), *batches, 3, False, schema)
     params = jax.tree.map(lambda p: p + 0.3, problem.init(jax.random.key(1)))
     zero, one = (jax.grad(objective)(params, jnp.full(3, lam)) for lam in (0.0, 1.0))
     assert np.abs(zero["w"] - one["w"]).max() > 1e-2
 
 
 def test_second_order_differs_from_first_order(float64, schema, batches):
-    problem, second = outer_objective(linear(), *batches, 3, False, schema)
-    _, first = outer_objective(linear(), *batches, 3, True, schema)
+    problem, second = of_one_task(linear(), *batches, 3, False, schema)
+    _, first = of_one_task(linear(), *batches, 3, True, schema)
     params = jax.tree.map(lambda p: p + 0.3, problem.init(jax.random.key(1)))
     lam = jnp.full(3, 0.5)
     exact, cheap = (jax.grad(f, argnums=(0, 1))(params, lam) for f in (second, first))
@@ -193,6 +202,8 @@ def test_converges_to_the_exact_kkt_point(float64):
         loss=lambda params, batch: 0.5 * jnp.sum((a @ params - b) ** 2),
         constraint=lambda params, batch: c @ params - limits,
         constraint_at=lambda logits, batch: logits,
+        gaps=lambda params, batch: c @ params,
+        bounds=limits,
         measurable=lambda batch: jnp.ones(2),
         constraint_names=("active", "idle"),
     )
@@ -214,6 +225,7 @@ def test_converges_to_the_exact_kkt_point(float64):
         num_outer_steps=20_000,
         tolerance=1e-13,
         inner_shrinkage=0.0,
+        pooled_constraint=False,
         shots=2,
     )
     tasks = constant_tasks([0.0])
@@ -227,7 +239,7 @@ def test_converges_to_the_exact_kkt_point(float64):
 
 def test_augmented_term_keeps_multipliers_smaller(float64):
     def final(**more):
-        settings = {"num_inner_steps": 1, "shots": 2, "dual_lr": 0.1} | more
+        settings = {"num_inner_steps": 1, "shots": 2, "pooled_constraint": False} | more
         state, _ = learn(ffml(scalar_problem(-5.0), **settings), [constant_tasks([1.0])] * 2)
         return float(state.multipliers[0])
 
@@ -285,7 +297,7 @@ def test_parameters_stay_in_the_ball(schema):
     learner = ffml(problem, radius=0.5, outer_lr=1.0, num_inner_steps=1, shots=10)
     state, _ = learn(learner, [memory] * 2)
     norm = np.sqrt(sum((leaf**2).sum() for leaf in jax.tree.leaves(state.params)))
-    assert norm == pytest.approx(0.5, rel=1e-5)
+    assert norm <= 0.5 * (1 + 1e-5)
 
 
 @pytest.mark.parametrize(

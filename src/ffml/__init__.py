@@ -9,9 +9,10 @@ from typing import Any
 
 __version__ = version("ffml")
 
-_SUBMODULES = ("constraints", "datasets", "methods", "metrics", "models", "report")
+_SUBMODULES = ("constraints", "datasets", "methods", "metrics", "models", "report", "tables")
 _NAMES = {
     "FFMLError": "ffml.base",
+    "FairMetaClassifier": "ffml.estimator",
     "configure": "ffml.runtime",
     "fair_classification": "ffml.problem",
     "load": "ffml.datasets",

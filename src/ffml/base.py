@@ -120,8 +120,10 @@ class Problem(NamedTuple):
     init: Callable[[Array], Params]  # key -> params
     apply: Callable[[Params, Array], Array]  # params, x -> logits (n,)
     loss: Callable[[Params, Batch], Array]  # -> ()
-    constraint: Callable[[Params, Batch], Array]  # -> (m,), 0 where not measurable
-    constraint_at: Callable[[Array, Batch], Array]  # the same, from logits instead of params
+    constraint: Callable[[Params, Batch], Array]  # -> (m,) learned from; 0 where not measurable
+    constraint_at: Callable[[Array, Batch], Array]  # logits, batch -> (m,) |gap| - ε, as reported
+    gaps: Callable[[Params, Batch], Array]  # -> (m,) signed gaps, 0 where not measurable
+    bounds: Array  # (m,) ε
     measurable: Callable[[Batch], Array]  # -> (m,) 1. where both sides are in the batch
     constraint_names: tuple[str, ...]  # m names
 

@@ -35,9 +35,13 @@ def option(panel: str, text: str, *names: str, **more: Any) -> Any:
 
 @app.command()
 def run(
+    context: typer.Context,
     data: Annotated[
-        str, typer.Argument(help="adult, bank, crime or synthetic; see `ffml datasets`.")
-    ],
+        str | None,
+        typer.Argument(
+            help="adult, bank, crime or synthetic; see `ffml datasets`.", show_default=False
+        ),
+    ] = None,
     method: Annotated[str, option(WHAT, "Learner; see `ffml methods`. [ffml]")] = "ffml",
     constraint: Annotated[
         list[str] | None,
@@ -94,6 +98,18 @@ def run(
             "--natural-rates/--drawn-rates",
         ),
     ] = None,
+    pooled_constraint: Annotated[
+        bool | None,
+        option(
+            ALGORITHM,
+            "Bound the mean gap over tasks, or the mean size of each task's gap.",
+            "--pooled-constraint/--task-constraint",
+        ),
+    ] = None,
+    noise_allowance: Annotated[
+        float | None,
+        option(ALGORITHM, "Allow for so many times the gap that chance makes in small batches."),
+    ] = None,
     first_order: Annotated[
         bool | None, option(ALGORITHM, "Ignore second derivatives.", "--first-order")
     ] = None,
@@ -126,6 +142,10 @@ def run(
     overwrite: Annotated[
         bool, option(OUTPUT, "Replace a run in that folder.", "--overwrite")
     ] = False,
+    resume: Annotated[
+        Path | None,
+        option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
+    ] = None,
     data_home: Annotated[
         Path | None, option(OUTPUT, "Where downloaded data are kept. [$FFML_DATA_HOME]")
     ] = None,
@@ -137,9 +157,16 @@ def run(
     [bold]Example:[/bold] ffml run adult --constraint demographic-parity --bound 0.02
     """
     given = {name: value for name, value in locals().items() if value is not None}
-    from ffml.cli_run import run_stream
+    from ffml.cli_run import resume_stream, run_stream
 
-    for name in ("data", "preset", "out", "overwrite", "data_home", "quiet", "json_output"):
+    if resume is not None:
+        _refuse_settings(context)
+        resume_stream(resume, data=data, data_home=data_home, quiet=quiet, as_json=json_output)
+        return
+    if data is None:
+        raise FFMLError("Missing argument 'DATA': name a data set (see 'ffml datasets')")
+    about = "context data preset out overwrite data_home quiet json_output"
+    for name in about.split():
         given.pop(name, None)
     for singular, plural in (("constraint", "constraints"), ("bound", "bounds")):
         if singular in given:
@@ -164,6 +191,18 @@ def run(
         as_json=json_output,
         command=shlex.join(["ffml", *sys.argv[1:]]),
     )
+
+
+def _refuse_settings(context: typer.Context) -> None:
+    """A resumed run has its settings already."""
+    allowed = {"data", "resume", "data_home", "quiet", "json_output"}
+    for name in (name for name in context.params if name not in allowed):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option_name = "--" + name.replace("_", "-")
+            raise FFMLError(
+                f"--resume goes on with the run's own settings; leave out {option_name}"
+            )
 
 
 def _widths(text: str) -> tuple[int, ...]:

@@ -1,13 +1,16 @@
 """What ``ffml run`` does and shows while it does it."""
 
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
+from ffml.base import FFMLError
 from ffml.live import Live, show_summary
+
+if TYPE_CHECKING:
+    from ffml.rundir import RunDirectory
 
 
 def run_stream(
@@ -26,7 +29,7 @@ def run_stream(
     console = Console(stderr=as_json, quiet=quiet)
     console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{data}[/bold] …")
     from ffml.experiment import build, configure_run
-    from ffml.rundir import RunDirectory, check_writable, to_json
+    from ffml.rundir import RunDirectory, check_writable
     from ffml.runtime import configure
 
     config = configure_run(data, given, preset)
@@ -36,11 +39,43 @@ def run_stream(
     experiment = build(config, str(data_home) if data_home else None)
     directory = RunDirectory(folder, experiment, command)
     directory.start()
-    status = "complete"
-    total = min(filter(None, (config.rounds, experiment.stream.num_tasks)), default=None)
-    with Live(console, experiment, total) as live:
+    _play(console, directory, as_json)
+
+
+def resume_stream(
+    folder: Path, *, data: str | None, data_home: Path | None, quiet: bool, as_json: bool
+) -> None:
+    """Go on with the run in a folder, from its last good round."""
+    console = Console(stderr=as_json, quiet=quiet)
+    console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{folder}[/bold] …")
+    from ffml.runconfig import rebuilt_experiment, saved_config
+    from ffml.rundir import RunDirectory
+    from ffml.runtime import configure
+
+    saved = saved_config(folder)
+    learned = saved["run"]["data"]
+    if data not in (None, learned):
+        raise FFMLError(f"{folder} is a run on '{learned}', not on '{data}'; leave out '{data}'")
+    configure(saved["devices"])  # sums over other devices would round otherwise
+    experiment = rebuilt_experiment(saved, str(data_home) if data_home else None)
+    directory = RunDirectory(folder, experiment)
+    for note in directory.resume():
+        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+    if directory.is_finished():
+        _show(console, directory, "complete", as_json)
+        console.print(f"{folder} is already complete: {len(directory.rounds)} rounds")
+        return
+    _play(console, directory, as_json)
+
+
+def _play(console: Console, directory: "RunDirectory", as_json: bool) -> None:
+    """Play the rounds that are left, then write what a person reads."""
+    experiment, status = directory.experiment, "complete"
+    limits = (experiment.config.rounds, experiment.stream.num_tasks)
+    with Live(console, experiment, min(filter(None, limits), default=None)) as live:
+        live.progress.update(live.bar, completed=len(directory.rounds))
         try:
-            for task in islice(experiment.stream.tasks(), config.rounds):
+            for task in directory.tasks():
                 live.working_on(task)
                 record = experiment.loop.step(task)
                 directory.add(record)
@@ -51,10 +86,23 @@ def run_stream(
         console.print("interrupted before the first round was done; nothing to report")
         raise typer.Exit(130)
     report = directory.finish(status)
-    if as_json:
-        typer.echo(to_json(directory.summary(status)), nl=False)
-    show_summary(console, directory.summary(status))
-    console.print(f"Report: [bold]{report}[/bold]   (all files: {folder})", soft_wrap=True)
+    _show(console, directory, status, as_json)
+    console.print(
+        f"Report: [bold]{report}[/bold]   (all files: {directory.folder})", soft_wrap=True
+    )
     if status == "interrupted":
-        console.print(f"interrupted after {len(directory.rounds)} rounds; their files are complete")
+        console.print(
+            f"interrupted after {len(directory.rounds)} rounds; their files are complete. Go on "
+            f"with: ffml run --resume {directory.folder}",
+            soft_wrap=True,
+        )
         raise typer.Exit(130)
+
+
+def _show(console: Console, directory: "RunDirectory", status: str, as_json: bool) -> None:
+    from ffml.runfiles import to_json
+
+    summary = directory.summary(status)
+    if as_json:
+        typer.echo(to_json(summary), nl=False)
+    show_summary(console, summary)

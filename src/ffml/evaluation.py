@@ -95,16 +95,16 @@ def judge(
     undefined = dict(worst.undefined)
     if np.isnan(values["dbc"]):
         undefined["dbc"] = "only one group has rows"
-    measurable, constraint = jax.device_get(_constraint(problem)(padded_logits, batch))
+    measurable, constraint = jax.device_get(
+        _compiled(problem.measurable, problem.constraint_at)(padded_logits, batch)
+    )
     return Judgement(values, undefined, tables, np.where(measurable > 0, constraint, np.nan))
 
 
 @lru_cache(maxsize=32)
-def _constraint(problem: Problem) -> Callable:
+def _compiled(measurable: Callable, constraint_at: Callable) -> Callable:
     """Compile once a problem (and once a bucket of rows)."""
-    return jax.jit(
-        lambda logits, batch: (problem.measurable(batch), problem.constraint_at(logits, batch))
-    )
+    return jax.jit(lambda logits, batch: (measurable(batch), constraint_at(logits, batch)))
 
 
 def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> float:

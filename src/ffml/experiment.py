@@ -5,16 +5,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
-from ffml.base import FFMLError, Problem, Stream
+from ffml.base import FFMLError, Learner, Problem, Schema, Stream
 from ffml.checks import at_least, one_of
 from ffml.constraints import CONSTRAINTS, Constraint, combine
 from ffml.datasets import load
 from ffml.memory import MemorySettings
 from ffml.methods import METHODS
-from ffml.models import MODELS
+from ffml.models import MODELS, Model
 from ffml.online import OnlineLoop
 from ffml.presets import preset
 from ffml.problem import fair_classification
+from ffml.scaling import RunningScaler
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,14 @@ class RunConfig:
     data_options: dict[str, Any] = field(default_factory=dict)
     method: str = "ffml"
     method_settings: dict[str, Any] = field(default_factory=dict)
-    model: str = "mlp"
+    model: str = "linear"
     model_settings: dict[str, Any] = field(default_factory=dict)
     constraints: tuple[str, ...] = ("demographic-parity",)
     bounds: tuple[float, ...] = (0.02,)
     temperature: float = 1.0
     l2: float = 0.0
     natural_rates: bool = True
+    noise_allowance: float = 1.0
     seed: int = 0
     rounds: int | None = None
     validation_fraction: float = 0.5
@@ -111,34 +113,69 @@ def build_constraint(config: RunConfig) -> Constraint:
     return combine(*built)
 
 
-def build(config: RunConfig, data_home: str | None = None) -> Experiment:
-    """Load the data and put problem, learner and loop together; refuses what cannot work."""
-    factory = one_of("method", config.method, METHODS)
-    model_factory = one_of("model", config.model, MODELS)
-    constraint = build_constraint(config)
-    memory = MemorySettings(
-        config.tasks_per_round, config.rows_per_task, config.memory_policy, config.memory_capacity
-    ).validate()
-    if config.rounds is not None:
-        at_least(1, rounds=config.rounds)
-    at_least(0, seed=config.seed)
-    accepted = inspect.signature(model_factory).parameters
+def build_model(config: RunConfig) -> Model:
+    """Build the model asked for, refusing settings that it does not have."""
+    factory = one_of("model", config.model, MODELS)
+    accepted = inspect.signature(factory).parameters
     if unknown := [name for name in config.model_settings if name not in accepted]:
         raise FFMLError(f"model '{config.model}' has no setting '{unknown[0]}'")
-    model = model_factory(**config.model_settings)
-    stream = load(config.data, seed=config.seed, data_home=data_home, **config.data_options)
-    problem = fair_classification(stream.schema, model, constraint, config.l2, config.natural_rates)
+    return factory(**config.model_settings)
+
+
+def build_learner(
+    config: RunConfig, schema: Schema, model: Model, constraint: Constraint
+) -> tuple[Problem, Learner]:
+    """State the problem for a stream of this schema, and build the method that solves it."""
+    problem = fair_classification(
+        schema,
+        model,
+        constraint,
+        l2=config.l2,
+        natural_rates=config.natural_rates,
+        noise_allowance=config.noise_allowance,
+    )
     settings = dict(config.method_settings)
     if "shots" in method_defaults(config.method):
         settings["shots"] = config.shots
-    learner = factory(problem, **settings)
-    loop = OnlineLoop(
+    return problem, one_of("method", config.method, METHODS)(problem, **settings)
+
+
+def build_loop(
+    config: RunConfig,
+    schema: Schema,
+    problem: Problem,
+    learner: Learner,
+    scaler: RunningScaler | None = None,
+) -> OnlineLoop:
+    """Put the loop together; a ``scaler`` is for streams whose features are not standardised."""
+    return OnlineLoop(
         problem,
         learner,
-        stream.schema,
+        schema,
         seed=config.seed,
         validation_fraction=config.validation_fraction,
         shots=config.shots,
-        memory_settings=memory,
+        memory_settings=memory_settings(config),
+        scaler=scaler,
     )
+
+
+def memory_settings(config: RunConfig) -> MemorySettings:
+    """Collect what is said about memory, and refuse what cannot work."""
+    return MemorySettings(
+        config.tasks_per_round, config.rows_per_task, config.memory_policy, config.memory_capacity
+    ).validate()
+
+
+def build(config: RunConfig, data_home: str | None = None) -> Experiment:
+    """Load the data and put problem, learner and loop together; refuses what cannot work."""
+    one_of("method", config.method, METHODS)
+    model, constraint = build_model(config), build_constraint(config)
+    memory_settings(config)
+    if config.rounds is not None:
+        at_least(1, rounds=config.rounds)
+    at_least(0, seed=config.seed)
+    stream = load(config.data, seed=config.seed, data_home=data_home, **config.data_options)
+    problem, learner = build_learner(config, stream.schema, model, constraint)
+    loop = build_loop(config, stream.schema, problem, learner)
     return Experiment(config, stream, problem, loop)

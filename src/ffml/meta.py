@@ -7,6 +7,8 @@ from jax import lax
 from ffml.base import Array, Batch, Params, Problem
 from ffml.primal_dual import ascend, descend, lagrangian
 
+MOST_UNROLLED_STEPS = 8  # a few steps run faster written out; many would take long to compile
+
 
 def adapt_pair(
     problem: Problem,
@@ -27,7 +29,7 @@ def adapt_pair(
     alone. ``first_order`` treats the inner gradients as constants in the outer derivative.
     """
 
-    def step(pair: tuple[Params, Array], _: None) -> tuple[tuple[Params, Array], None]:
+    def step(pair: tuple[Params, Array]) -> tuple[Params, Array]:
         theta, lam = pair
         weights = lam if constrained else jnp.zeros_like(lam)
         gradient = jax.grad(lagrangian, argnums=1)(problem, theta, weights, support)
@@ -37,28 +39,53 @@ def adapt_pair(
         slope = problem.constraint(theta, support)
         if first_order:
             slope = lax.stop_gradient(slope)
-        return (theta, ascend(lam, slope, step_size)), None
+        return theta, ascend(lam, slope, step_size)
 
-    pair, _ = lax.scan(step, (params, multipliers), None, length=num_steps, unroll=num_steps <= 5)
+    pair = (params, multipliers)
+    if num_steps > MOST_UNROLLED_STEPS:
+        return lax.fori_loop(0, num_steps, lambda _, pair: step(pair), pair)
+    for _ in range(num_steps):
+        pair = step(pair)
     return pair
 
 
-def task_objective(
+def outer_objective(
     problem: Problem,
     adapted: Params,
     multipliers: Array,
-    query: Batch,
+    queries: Batch,
+    weights: Array,
     *,
     damping: Array,
     constrained: bool = True,
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    """One task's part of the outer Lagrangian (Eq. 8), at its adapted parameters θ'_k.
+    pooled: bool = False,
+) -> tuple[Array, tuple[Array, Array]]:
+    """Compute the outer Lagrangian (Eq. 8) at the tasks' adapted parameters θ'_k.
 
-    ``f(θ'_k) + Σ_i (λ_i g_i(θ'_k) - damping/2 · λ_i²)`` with damping = δη₂. Entries that the
-    query cannot measure are left out, so that their multipliers stay.
+    ``Σ_k w_k { f(θ'_k) + Σ_i (λ_i g_i(θ'_k) - damping/2 · λ_i²) }`` with damping = δη₂ and
+    weights that sum to 1. Entries that a query cannot measure are left out, so that their
+    multipliers stay. With ``pooled``, ``g_i`` is ``|mean_k gap_i(θ'_k)| - ε_i``: the noise of
+    small tasks, which makes each of their gaps large, averages out.
+
+    Args:
+        problem: loss and constraints.
+        adapted: θ'_k, with a leading axis over tasks.
+        multipliers: λ.
+        queries: query rows, with a leading axis over tasks.
+        weights: ``(tasks,)`` what each task counts.
+        damping: δη₂.
+        constrained: False leaves the constraints out.
+        pooled: constrain the mean gap instead of the mean size of the gaps.
+
+    Returns:
+        The objective, and (loss, constraint values) for those who look on.
     """
-    loss = problem.loss(adapted, query)
-    values, measurable = problem.constraint(adapted, query), problem.measurable(query)
-    entries = multipliers * values - damping / 2 * multipliers**2
-    objective = loss + (measurable @ entries if constrained else 0.0)
-    return objective, (loss, values, measurable)
+    loss = weights @ jax.vmap(problem.loss)(adapted, queries)
+    measured = weights[:, None] * jax.vmap(problem.measurable)(queries)  # (tasks, m)
+    share = measured.sum(0)
+    gaps_or_values = jax.vmap(problem.gaps if pooled else problem.constraint)(adapted, queries)
+    values = (measured * gaps_or_values).sum(0) / jnp.where(share > 0, share, 1)
+    if pooled:
+        values = jnp.where(share > 0, jnp.abs(values) - problem.bounds, 0.0)
+    penalty = share @ (multipliers * values - damping / 2 * multipliers**2)
+    return loss + (penalty if constrained else 0.0), (loss, values)

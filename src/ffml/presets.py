@@ -14,11 +14,13 @@ _PAPER: dict[str, Any] = {
     "model": "mlp",
     "constraints": ("dbc",),
     "natural_rates": False,
+    "noise_allowance": 0.0,
     "tasks_per_round": 32,
     "dual_lr": None,
     "optimizer": "sgd",
     "inner_shrinkage": 0.0,
     "task_weighting": "uniform",
+    "pooled_constraint": False,
 }
 _PAPER_BY_DATA: dict[str, dict[str, Any]] = {
     "bank": {

@@ -1,157 +1,216 @@
-"""A run directory: the files a run leaves behind, always whole."""
+"""A run directory: the files a run leaves behind, whole after a kill at any instant.
 
-import csv
-import io
-import json
-import math
+The checkpoint is what counts (see `ffml.checkpoint`); rounds.csv, groups.csv and timings.csv are
+views of it. A round is done once its checkpoint is; only then are its lines added to the tables.
+A kill in between leaves tables that lack a round or end in half a line, and `RunDirectory.resume`
+writes them anew from the checkpoint.
+"""
+
 import os
-import platform
-from collections.abc import Iterable
-from datetime import UTC, datetime
-from importlib.metadata import version
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ffml import metrics
-from ffml.base import FFMLError, Schema
-from ffml.datasets import DATASETS
+from ffml import durable
+from ffml.artifact import MODEL, load_model, write_model
+from ffml.base import FFMLError, Task
+from ffml.checkpoint import Checkpoints, Saved
 from ffml.experiment import Experiment
-from ffml.methods import METHODS
 from ffml.online import Round
-from ffml.summary import summarise
-
-CONFIG, ROUNDS, GROUPS, TIMINGS, SUMMARY = (
-    "config.json",
-    "rounds.csv",
-    "groups.csv",
-    "timings.csv",
-    "summary.json",
-)
-REPORT = "report.html"
+from ffml.position import Position
+from ffml.runconfig import config_document, refuse_changes
+from ffml.runfiles import CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
+from ffml.runsummary import run_summary
 
 
 class RunDirectory:
-    """Writes a run's files. Every file is complete after every round."""
+    """Writes a run's files: `start` or `resume`, then `add` for each of `tasks`, then `finish`."""
 
-    def __init__(self, folder: Path, experiment: Experiment, command: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        experiment: Experiment,
+        command: str = "",
+        preprocessing: dict[str, Any] | None = None,
+    ) -> None:
         self.folder = folder
         self.experiment = experiment
-        self.command = command
+        self.preprocessing = preprocessing  # how columns became features, as JSON
         self.rounds: list[Round] = []
+        self.config = config_document(experiment, command)
+        self.checkpoints = Checkpoints(folder)
+        self._position = Position.start(experiment.stream.schema)
+        self._left: Iterator[Task] = iter(())
+        self.nothing_left = False  # known after `resume`
 
     def start(self) -> None:
-        """Make the folder and write what is known before the first round."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for name in (ROUNDS, GROUPS, TIMINGS, SUMMARY, REPORT):
-            (self.folder / name).unlink(missing_ok=True)
-        write_atomically(self.folder / CONFIG, to_json(self._config()))
+        """Make the folder and write what is known before the first round.
+
+        A run that is there goes back to its beginning before its config is replaced, so that at
+        no instant files of two runs are mixed.
+        """
+        with self._writing():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock()
+            self.checkpoints.clear()
+            for name in (*TABLES, SUMMARY, REPORT, MODEL):
+                durable.unlink(self.folder / name)
+            durable.write_atomically(self.folder / CONFIG, to_json(self.config))
+        self._left = self._stream()
+
+    def resume(self) -> list[str]:
+        """Go back to the last good round; return what a person should know about it.
+
+        Reads the tasks played before once more, to see that they are the same.
+        """
+        with self._writing():
+            self._lock()
+        saved, self._left = self.checkpoints.load(), self._stream()
+        if saved is not None:
+            document = saved.contents.document
+            refuse_changes(document["config"]["run"], self.config["run"], self.folder)
+            self._skip(saved)
+            with self._writing():
+                self.checkpoints.restore(saved, self.experiment.loop)
+            saved.notes.extend(differences(document["config"], self.config))
+            self.rounds, self.config = saved.rounds, document["config"]
+            self.preprocessing = document["preprocessing"]
+        elif (self.folder / ROUNDS).exists():
+            raise FFMLError(
+                f"{self.folder} has rounds but no checkpoint to go on from; start again with "
+                "--overwrite, or choose another --out"
+            )
+        with self._writing():
+            self.checkpoints.folder.mkdir(exist_ok=True)
+            for name in (CONFIG, SUMMARY, MODEL, *TABLES):
+                durable.unlink(durable.temporary(self.folder / name))
+            self._write_tables()
+            self._write_if_different(CONFIG, to_json(self.config))
+        following = list(islice(self._left, 1))
+        self._left, self.nothing_left = chain(following, self._left), not following
+        return saved.notes if saved else []
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield the tasks that are left to play."""
+        for task in self._left:
+            self._position = self._position.after(task)
+            yield task
 
     def add(self, record: Round) -> None:
-        """Append one round."""
-        self.rounds.append(record)
-        names = self.experiment.problem.constraint_names
-        self._append(ROUNDS, [round_row(record, names)])
-        self._append(GROUPS, group_rows(record, self.experiment.stream.schema))
-        self._append(
-            TIMINGS,
-            [
-                {
-                    "round": record.round,
-                    "seconds": f"{record.seconds:.4f}",
-                    "iterations": record.iterations,
-                }
-            ],
-        )
+        """Make the round just played safe, then show it in the tables."""
+        with self._writing():
+            rounds = [*self.rounds, record]
+            self.checkpoints.save(
+                self.experiment.loop, rounds, self._position, self.config, self.preprocessing
+            )
+            self.rounds = rounds
+            for name, text in self._table_texts([record], header=len(rounds) == 1).items():
+                durable.append(self.folder / name, text.encode())
 
     def finish(self, status: str) -> Path:
-        """Write summary and report of the rounds done so far; return the report's path."""
+        """Write summary, report and model of the rounds done so far; return the report's path."""
         from ffml.report import write_report
 
-        summary = self.summary(status)
-        write_atomically(self.folder / SUMMARY, to_json(summary))
-        return write_report(self.folder)
+        with self._writing():
+            self._write_tables()
+            durable.write_atomically(self.folder / SUMMARY, to_json(self.summary(status)))
+            report = write_report(self.folder)
+            write_model(self.folder, status)  # the last: with it, everything is there
+        return report
+
+    def is_finished(self) -> bool:
+        """Tell whether all rounds were done and `finish` got to its end."""
+        try:
+            model = load_model(self.folder / MODEL)
+            summary = (self.folder / SUMMARY).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return False
+        same = summary == to_json(self.summary("complete"))
+        finished = (model.status, model.round) == ("complete", len(self.rounds))
+        return self.nothing_left and same and finished and (self.folder / REPORT).exists()
 
     def summary(self, status: str) -> dict[str, Any]:
         """Means over all rounds and over the last third, and metrics of all rows pooled."""
-        rows = [record.metrics | {"n_validation": record.n_validation} for record in self.rounds]
         columns = self.experiment.stream.schema.sensitive
-        pooled = metrics.worst(
-            [
-                metrics.judge(
-                    np.sum([r.tables[column.name] for r in self.rounds], axis=0), column.groups
-                )
-                for column in columns
-            ]
-        )
-        last = self.rounds[-1]
-        names = self.experiment.problem.constraint_names
-        return {
-            "status": status,
-            "rounds": len(self.rounds),
-            "seconds": sum(record.seconds for record in self.rounds),
-            **{part: summary["columns"] for part, summary in summarise(rows).items()},
-            "pooled": pooled.values,
-            "collapsed_rounds": int(sum(row["collapsed"] for row in rows)),
-            "multipliers": dict(zip(names, last.multipliers.tolist(), strict=True)),
-            "violation": dict(zip(names, last.violation.tolist(), strict=True)),
-            "clipped_violation": dict(zip(names, last.clipped_violation.tolist(), strict=True)),
-        }
+        return run_summary(self.rounds, columns, self.experiment.problem.constraint_names, status)
 
-    def _append(self, name: str, rows: list[dict[str, Any]]) -> None:
+    def _lock(self) -> None:
+        """Keep other processes out until this object is gone."""
+        descriptor = durable.lock(self.folder)
+        if descriptor is not None:
+            weakref.finalize(self, os.close, descriptor)
+
+    def _stream(self) -> Iterator[Task]:
+        return islice(self.experiment.stream.tasks(), self.experiment.config.rounds)
+
+    def _skip(self, saved: Saved) -> None:
+        """Read past the tasks played before; refuse others, and heal what memory lost of them."""
+        for task in islice(self._left, saved.position.num_tasks):
+            self._position = self._position.after(task)
+            if saved.missing:
+                with self._writing():
+                    loop, round_ = self.experiment.loop, self._position.num_tasks
+                    self.checkpoints.rebuild(saved, loop, task, round_)
+        if self._position != saved.position:
+            raise FFMLError(
+                f"the data have changed: the first {saved.position.num_tasks} tasks are not those "
+                f"that {self.folder} learned from; put them back, or start another run with --out"
+            )
+
+    def _write_tables(self) -> None:
+        """Make the tables say what the checkpoint says."""
+        for name, text in self._table_texts(self.rounds, header=True).items():
+            self._write_if_different(name, text)
+
+    def _table_texts(self, rounds: list[Round], header: bool) -> dict[str, str]:
+        experiment = self.experiment
+        names, schema = experiment.problem.constraint_names, experiment.stream.schema
+        return table_texts(rounds, names, schema, header)
+
+    def _write_if_different(self, name: str, text: str) -> None:
         path = self.folder / name
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        if not path.exists():
-            writer.writeheader()
-        writer.writerows(rows)
-        with path.open("a", encoding="utf-8", newline="") as file:
-            file.write(text.getvalue())  # one write: an interrupt never leaves half a row
+        if not text:
+            durable.unlink(path)
+        elif path.exists() and path.read_bytes() == text.encode():
+            durable.sync(path)
+        else:
+            durable.write_atomically(path, text)
 
-    def _config(self) -> dict[str, Any]:
-        import jax
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Say what is safe when the disk fails."""
+        try:
+            yield
+        except OSError as error:
+            raise FFMLError(
+                f"cannot write to {self.folder} ({error.strerror}); {len(self.rounds)} rounds are "
+                f"safe there: mend that, then go on with --resume {self.folder}"
+            ) from error
 
-        config, stream = self.experiment.config, self.experiment.stream
-        dataset = DATASETS[config.data]
-        return {
-            "ffml_version": version("ffml"),
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "command": self.command,
-            "data": {
-                "name": config.data,
-                "summary": dataset.summary,
-                "num_tasks": stream.num_tasks,
-                "label": dataset.label,
-                "sensitive": [
-                    {"name": column.name, "groups": list(column.groups)}
-                    for column in stream.schema.sensitive
-                ],
-                "features": len(stream.schema.features),
-                "citation": dataset.citation,
-                "licence": dataset.licence,
-            },
-            "method": config.method,
-            "method_summary": first_line(METHODS[config.method].__doc__),
-            "model": config.model,
-            "constraint": list(config.constraints),
-            "bound": list(config.bounds),
-            "seed": config.seed,
-            "rounds": config.rounds,
-            "settings": config.settings,
-            "run": config.to_json(),
-            "versions": {
-                "python": platform.python_version(),
-                **{name: version(name) for name in ("jax", "numpy", "optax")},
-            },
-            "devices": jax.device_count(),
-        }
+
+def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Say what about the machinery has changed since a run began."""
+    old, new = (
+        c["versions"] | {k: c[k] for k in ("ffml_version", "devices")} for c in (before, now)
+    )
+    return [
+        f"the run began with {name} {old[name]} and goes on with {new.get(name)}: last digits may "
+        "differ"
+        for name in old
+        if old[name] != new.get(name)
+    ]
 
 
 def check_writable(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that cannot be written, or that holds a run already."""
     if (folder / CONFIG).exists() and not overwrite:
-        raise FFMLError(f"{folder} already holds a run; add --overwrite, or choose another --out")
+        raise FFMLError(
+            f"{folder} already holds a run; add --overwrite, or choose another --out, or go on "
+            f"with it by --resume {folder}"
+        )
     existing = folder
     while not existing.exists():
         existing = existing.parent
@@ -159,71 +218,3 @@ def check_writable(folder: Path, overwrite: bool) -> None:
         raise FFMLError(f"{existing} is a file, not a folder; choose another --out")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise FFMLError(f"{existing} is not writable; choose another --out")
-
-
-def round_row(record: Round, constraint_names: Iterable[str]) -> dict[str, Any]:
-    """One line of rounds.csv: an undefined value is an empty cell, and the last cell says why."""
-    row: dict[str, Any] = {
-        "round": record.round,
-        "task": record.task,
-        "n_rows": record.n_rows,
-        "n_support": record.n_support,
-        "n_validation": record.n_validation,
-    }
-    row |= {name: cell(value) for name, value in record.metrics.items()}
-    for i, name in enumerate(constraint_names):
-        row[f"constraint:{name}"] = cell(record.constraint[i])
-        row[f"multiplier:{name}"] = cell(record.multipliers[i])
-        row[f"violation:{name}"] = cell(record.violation[i])
-        row[f"clipped_violation:{name}"] = cell(record.clipped_violation[i])
-    row["undefined"] = "; ".join(f"{name}: {why}" for name, why in record.undefined.items())
-    return row
-
-
-def group_rows(record: Round, schema: Schema) -> list[dict[str, Any]]:
-    """The lines of groups.csv for one round."""
-    return [
-        {"round": record.round, "task": record.task, "column": column.name}
-        | {name: cell(value) for name, value in row.items()}
-        for column in schema.sensitive
-        for row in metrics.group_rows(record.tables[column.name], column.groups)
-    ]
-
-
-def cell(value: Any) -> Any:
-    """Format a number for a table: six decimals, nothing where undefined."""
-    if isinstance(value, (str, int, np.integer)):
-        return value
-    return "" if math.isnan(value) else f"{float(value):.6f}"
-
-
-def first_line(text: str | None) -> str:
-    """Return a docstring's summary."""
-    return (text or "").strip().split("\n")[0]
-
-
-def to_json(value: Any) -> str:
-    """Dump JSON as people read it; an undefined number is null."""
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, np.integer):
-        return int(value)
-    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is either the old one or the new one, never half of it."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

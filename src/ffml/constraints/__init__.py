@@ -2,7 +2,13 @@
 
 from collections.abc import Callable
 
-from ffml.constraints._base import Constraint, combine, group_gap, group_gap_constraint
+from ffml.constraints._base import (
+    Constraint,
+    chance_gap,
+    combine,
+    group_gap,
+    group_gap_constraint,
+)
 from ffml.constraints._decision_boundary_covariance import decision_boundary_covariance
 from ffml.constraints._demographic_parity import demographic_parity
 from ffml.constraints._equal_opportunity import equal_opportunity
@@ -18,6 +24,7 @@ CONSTRAINTS: dict[str, Callable[..., Constraint]] = {
 __all__ = [
     "CONSTRAINTS",
     "Constraint",
+    "chance_gap",
     "combine",
     "decision_boundary_covariance",
     "demographic_parity",

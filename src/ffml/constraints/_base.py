@@ -21,6 +21,7 @@ class Constraint(NamedTuple):
     gaps: Callable[[Array, Batch], Array]  # logits, batch -> (m,) signed
     measurable: Callable[[Batch], Array]  # batch -> (m,) 0. or 1.
     bounds: Callable[[int], Array]  # q -> (m,) the ε of each entry
+    noise: Callable[[Array, Batch], Array]  # logits, batch -> (m,) mean |gap| by chance alone
 
 
 def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]:
@@ -41,6 +42,27 @@ def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]
     mean_inside = values @ inside / jnp.where(both, weight_inside, 1)
     mean_outside = values @ outside / jnp.where(both, weight_outside, 1)
     return jnp.where(both, mean_inside - mean_outside, 0.0), both.astype(values.dtype)
+
+
+def chance_gap(values: Array, members: Array, rows: Array, num_rows: Array) -> Array:
+    """Mean size of the gap that chance alone makes: values unrelated to groups, as many rows.
+
+    The difference of two means of ``n₁`` and ``n₂`` rows with variance v is nearly normal with
+    variance ``v (1/n₁ + 1/n₂)``, and the mean size of a normal number is ``√(2/π)`` deviations.
+    It is the constraint's counterpart of a metric's noise ceiling.
+
+    Args:
+        values: ``(n,)`` what is compared.
+        members: ``(n, q)`` 0/1 memberships.
+        rows: ``(n,)`` weights of the rows.
+        num_rows: how many different rows all the weights of the batch stand for.
+    """
+    total = jnp.maximum(rows.sum(), 1e-30)
+    mean = values @ rows / total
+    variance = (values - mean) ** 2 @ rows / total
+    share = rows @ members / total
+    inverse = 1 / jnp.maximum(share * num_rows, 1) + 1 / jnp.maximum((1 - share) * num_rows, 1)
+    return jnp.sqrt(2 / jnp.pi * variance * inverse)
 
 
 def group_gap_constraint(
@@ -76,6 +98,18 @@ def group_gap_constraint(
             [group_gap(batch.weight, batch.s, rows(batch))[1] for rows in conditions.values()]
         )
 
+    def noise(logits: Array, batch: Batch) -> Array:
+        different = jnp.minimum(batch.pool, batch.mask.sum())
+        whole = jnp.maximum(batch.weight.sum(), 1e-30)
+        return jnp.concatenate(
+            [
+                chance_gap(
+                    score(logits), batch.s, rows(batch), different * rows(batch).sum() / whole
+                )
+                for rows in conditions.values()
+            ]
+        )
+
     def bounds(num_contrasts: int) -> Array:
         entries = len(conditions) * num_contrasts
         given = jnp.asarray(bound, float)
@@ -83,7 +117,7 @@ def group_gap_constraint(
             raise FFMLError(f"{name} has {entries} entries here: give one bound or {entries}")
         return jnp.broadcast_to(given, (entries,))
 
-    return Constraint(entry_names, gaps, measurable, bounds)
+    return Constraint(entry_names, gaps, measurable, bounds, noise)
 
 
 def validate_bound(name: str, bound: float | tuple[float, ...]) -> None:
@@ -99,4 +133,5 @@ def combine(*constraints: Constraint) -> Constraint:
         lambda logits, batch: jnp.concatenate([c.gaps(logits, batch) for c in constraints]),
         lambda batch: jnp.concatenate([c.measurable(batch) for c in constraints]),
         lambda num_contrasts: jnp.concatenate([c.bounds(num_contrasts) for c in constraints]),
+        lambda logits, batch: jnp.concatenate([c.noise(logits, batch) for c in constraints]),
     )

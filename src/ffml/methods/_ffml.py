@@ -1,5 +1,6 @@
 """Follow the fair meta leader (FFML): Algorithm 1 of the paper."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -9,7 +10,7 @@ from jax import lax
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem
 from ffml.checks import at_least, one_of, positive
-from ffml.meta import adapt_pair, task_objective
+from ffml.meta import adapt_pair, outer_objective
 from ffml.primal_dual import ascend, project_to_ball
 from ffml.sampling import draw_support_and_query
 
@@ -45,6 +46,7 @@ def ffml(
     shots: int = 100,
     inner_shrinkage: float = 200.0,
     task_weighting: str = "size",
+    pooled_constraint: bool = True,
     first_order: bool = False,
     inner_constraints: bool = True,
     outer_constraints: bool = True,
@@ -83,6 +85,8 @@ def ffml(
         inner_shrinkage: a task whose support pool has n rows takes steps of
             η₁ · n/(n + inner_shrinkage), so that small tasks stay near the meta parameters.
         task_weighting: "uniform" (the paper's mean over tasks) or "size".
+        pooled_constraint: bound the mean gap over the tasks, ``|mean_k gap_k| - ε``, at the outer
+            level, instead of the mean of ``|gap_k| - ε`` (the paper's).
         first_order: take the inner gradients as constants in the outer derivative.
         inner_constraints: False leaves the constraints out of the inner level (ablation).
         outer_constraints: False leaves them out of the outer level; λ then stays λ₁ (ablation).
@@ -130,34 +134,30 @@ def ffml(
     def adapt(state: FFMLState, support: Batch) -> Params:
         return adapted_pair(state.params, state.multipliers, support)[0]
 
-    def outer_gradient(params: Params, multipliers: Array, tasks: LabelledTask, key: Array, lr):
-        """Weighted mean over tasks of ∇_(θ,λ) of Eq. 8 (Alg. 1, lines 10–16)."""
-
-        def of_task(key: Array, task: LabelledTask):
-            support, query = draw_support_and_query(key, task, shots)
-
-            def objective(params: Params, multipliers: Array):
-                theta, _ = adapted_pair(params, multipliers, support)
-                return task_objective(
-                    problem,
-                    theta,
-                    multipliers,
-                    query,
-                    damping=damping * lr if augmented_term else 0.0,
-                    constrained=outer_constraints,
-                )
-
-            gradients, seen = jax.grad(objective, argnums=(0, 1), has_aux=True)(params, multipliers)
-            usable = (support.mask.sum() > 0) & (query.mask.sum() > 0)
-            return gradients, seen, jnp.where(usable, task_weights(task.totals.sum() * 1.0), 0.0)
-
+    def outer_gradient(
+        params: Params, multipliers: Array, tasks: LabelledTask, key: Array, dual_step: Array
+    ) -> tuple[tuple[Params, Array], tuple[Array, Array]]:
+        """∇_(θ,λ) of Eq. 8 on fresh draws of all tasks (Alg. 1, lines 10–16)."""
         keys = jax.random.split(key, len(tasks.totals))
-        gradients, (loss, values, measurable), weights = jax.vmap(of_task)(keys, tasks)
+        supports, queries = jax.vmap(partial(draw_support_and_query, shots=shots))(keys, tasks)
+        usable = (supports.mask.sum(1) > 0) & (queries.mask.sum(1) > 0)
+        weights = jnp.where(usable, task_weights(tasks.totals.sum(1) * 1.0), 0.0)
         weights /= jnp.maximum(weights.sum(), 1e-30)
-        seen_weights = weights[:, None] * measurable
-        seen_mean = (seen_weights * values).sum(0) / jnp.maximum(seen_weights.sum(0), 1e-30)
-        mean = jax.tree.map(lambda leaf: jnp.tensordot(weights, leaf, 1), gradients)
-        return mean, (weights @ loss, seen_mean)
+
+        def objective(params: Params, multipliers: Array) -> tuple[Array, tuple[Array, Array]]:
+            adapted = jax.vmap(lambda support: adapted_pair(params, multipliers, support)[0])
+            return outer_objective(
+                problem,
+                adapted(supports),
+                multipliers,
+                queries,
+                weights,
+                damping=damping * dual_step if augmented_term else 0.0,
+                constrained=outer_constraints,
+                pooled=pooled_constraint,
+            )
+
+        return jax.grad(objective, argnums=(0, 1), has_aux=True)(params, multipliers)
 
     def update(key: Array, state: FFMLState, task: LabelledTask, memory: LabelledTask):
         del task  # it is in memory

@@ -1,7 +1,5 @@
 """Logistic regression: the convex model of the paper's analysis."""
 
-import jax.numpy as jnp
-
 from ffml.base import Array, Params
 from ffml.models._base import Model
 
@@ -15,6 +13,8 @@ def linear() -> Model:
     """
 
     def init(key: Array, num_features: int) -> Params:
+        import jax.numpy as jnp  # here, so that `apply` works where JAX is not installed
+
         del key
         return {"w": jnp.zeros(num_features), "b": jnp.zeros(())}
 

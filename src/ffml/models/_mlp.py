@@ -1,8 +1,5 @@
 """Multi-layer perceptron: the network of the paper's experiments (2 × 40 ReLU)."""
 
-import jax
-import jax.numpy as jnp
-
 from ffml.base import Array, FFMLError, Params
 from ffml.models._base import Model
 
@@ -13,6 +10,9 @@ def mlp(hidden: tuple[int, ...] = (40, 40)) -> Model:
         raise FFMLError(f"hidden must be one or more widths >= 1, got {tuple(hidden)}")
 
     def init(key: Array, num_features: int) -> Params:
+        import jax  # here, so that `apply` works where JAX is not installed
+        import jax.numpy as jnp
+
         widths = (num_features, *hidden, 1)
         keys = jax.random.split(key, len(widths) - 1)
         weight = jax.nn.initializers.he_normal()

@@ -1,0 +1,193 @@
+"""Checkpoints: after every round, all that the next one needs, in files that are always whole.
+
+A checkpoint is ``checkpoint/round-N.safetensors`` (see `ffml.container`). The tasks in memory
+never change once kept, so each has a file of its own, named by its checksum, that checkpoints
+refer to. A round's order of business:
+
+1. files of tasks that are new, each: temporary file, fsync, rename; then fsync of the folder;
+2. the checkpoint, in the same way: its rename is the instant from which the round is done;
+3. what neither this checkpoint nor the one before refers to is removed.
+
+So from the second round on there are two good checkpoints at any instant, and random numbers
+depend on (seed, round) alone: if the newest is damaged, its round is played again and gives the
+same. A task's file that is damaged is made again from the data.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ffml import durable
+from ffml.base import FFMLError, LabelledTask, Task
+from ffml.container import Contents, DamagedFileError, Packed, pack, read
+from ffml.generations import FOLDER, generation_name, generations, newest_generation
+from ffml.history import rounds_from
+from ffml.memory import bounded
+from ffml.online import KEEP, OnlineLoop, Round
+from ffml.position import Position
+from ffml.snapshot import restore, snapshot
+
+
+@dataclass
+class Saved:
+    """A checkpoint that was read back."""
+
+    contents: Contents
+    tasks: dict[str, LabelledTask]  # those in memory, by file
+    missing: set[str]  # files of tasks in memory that are damaged
+    notes: list[str]  # what a person should know
+
+    @property
+    def position(self) -> Position:
+        """How far the stream had been read."""
+        return Position(**self.contents.document["stream"])
+
+    @property
+    def rounds(self) -> list[Round]:
+        """The rounds that were done."""
+        return rounds_from(self.contents.document["history"], self.contents.arrays)
+
+
+class Checkpoints:
+    """Writes and reads the checkpoints of one run directory."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self.run_dir = run_dir
+        self.folder = run_dir / FOLDER
+        self._names: dict[int, tuple[LabelledTask, str]] = {}  # files of the tasks in memory, by id
+        self._previous: set[str] = set()  # files of the checkpoint before
+        self._present: set[str] = set()  # files in the folder
+        self._whole: set[str] = set()  # those of tasks that were written or read by this process
+
+    def clear(self) -> None:
+        """Remove all checkpoints, and then what they refer to."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._list_files()
+        for name in sorted(self._present):  # "round-" before "task-"
+            durable.unlink(self.folder / name)
+        durable.sync_folder(self.folder)
+        durable.sync_folder(self.run_dir)
+        self._present, self._whole, self._previous, self._names = set(), set(), set(), {}
+
+    def save(
+        self,
+        loop: OnlineLoop,
+        rounds: Sequence[Round],
+        position: Position,
+        config: Mapping[str, Any],
+        preprocessing: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the checkpoint of the round just played. Once this returns, the round is safe."""
+        tasks = self._save_tasks(loop.memory.tasks)
+        contents = snapshot(loop, tasks, rounds, position, config, preprocessing)
+        name = generation_name(loop.round)
+        durable.write_atomically(self.folder / name, pack(*contents).data)
+        self._present.add(name)
+        self._forget_all_but({name, *tasks})
+
+    def load(self) -> Saved | None:
+        """Read the newest good checkpoint; None if no round was done."""
+        self._list_files()
+        newest = newest_generation(self.run_dir)
+        if newest is None:
+            return None
+        saved = Saved(newest.contents, {}, set(), newest.notes)
+        self._previous = _files_of(newest.path, newest.contents.document)
+        for name in self._previous - {newest.path.name}:
+            try:
+                saved.tasks[name] = _read_task(self.folder / name)
+            except DamagedFileError as error:
+                saved.missing.add(name)
+                saved.notes.append(f"{error}; rebuilding it from the data")
+        self._whole = set(saved.tasks)
+        return saved
+
+    def rebuild(self, saved: Saved, loop: OnlineLoop, task: Task, round_: int) -> None:
+        """Keep a task's rows again, as in its round, if their file is one that is missing."""
+        rng = np.random.default_rng([loop.seed, round_, KEEP])
+        kept = bounded(task, loop.schema, loop.memory_settings.rows_per_task, rng)
+        name, packed = _task_file(kept)
+        if name in saved.missing:
+            self._place(name, packed.data)
+            durable.sync_folder(self.folder)
+            saved.tasks[name] = kept
+            saved.missing.discard(name)
+
+    def restore(self, saved: Saved, loop: OnlineLoop) -> None:
+        """Put a checkpoint into a loop that has not played yet, and go on from there."""
+        if saved.missing:
+            raise FFMLError(
+                f"{self.folder / min(saved.missing)} is damaged and the data do not hold its task "
+                "any more; restore a copy, or start again with --overwrite"
+            )
+        names = saved.contents.document["memory"]["tasks"]
+        restore(loop, saved.contents, [saved.tasks[name] for name in names])
+        self._names = {id(t): (t, n) for t, n in zip(loop.memory.tasks, names, strict=True)}
+        self._tidy(loop.round)
+
+    def _list_files(self) -> None:
+        self._present = {path.name for path in self.folder.glob("*")}
+
+    def _save_tasks(self, tasks: Sequence[LabelledTask]) -> list[str]:
+        """Write the tasks that have no file yet; return the files of all, in their order."""
+        before = len(self._whole)
+        self._names = {id(t): self._names.get(id(t)) or (t, self._save_task(t)) for t in tasks}
+        if len(self._whole) > before:
+            durable.sync_folder(self.folder)
+        return [self._names[id(task)][1] for task in tasks]
+
+    def _save_task(self, task: LabelledTask) -> str:
+        name, packed = _task_file(task)
+        if name not in self._whole:
+            self._place(name, packed.data)
+        return name
+
+    def _place(self, name: str, data: bytes) -> None:
+        durable.place(self.folder / name, data)
+        self._present.add(name)
+        self._whole.add(name)
+
+    def _forget_all_but(self, newest: set[str]) -> None:
+        self._remove(self._present - newest - self._previous)
+        self._previous = newest
+
+    def _tidy(self, round_: int) -> None:
+        """Remove what a kill kept the last save from removing, and what it left unfinished."""
+        paths = generations(self.run_dir)
+        used = paths.index(self.folder / generation_name(round_))
+        kept = self._previous | {path.name for path in paths[:used]}  # the damaged are replaced
+        for path in paths[used + 1 :]:
+            with suppress(FFMLError):
+                kept |= _files_of(path, read(path).document)
+                break
+        self._remove(self._present - kept)
+
+    def _remove(self, names: set[str]) -> None:
+        for name in sorted(names):
+            durable.unlink(self.folder / name)
+            self._present.discard(name)
+            self._whole.discard(name)
+
+
+def _files_of(path: Path, document: Mapping[str, Any]) -> set[str]:
+    return {path.name, *document["memory"]["tasks"]}
+
+
+def _task_file(task: LabelledTask) -> tuple[str, Packed]:
+    packed = pack({"kind": "task"}, task._asdict())
+    return _task_name(packed.sha256), packed
+
+
+def _task_name(sha256: str) -> str:
+    return f"task-{sha256}.safetensors"
+
+
+def _read_task(path: Path) -> LabelledTask:
+    document, arrays = read(path)
+    if _task_name(document["sha256"]) != path.name:
+        raise DamagedFileError(f"{path} holds another task than its name says")
+    return LabelledTask(**arrays)

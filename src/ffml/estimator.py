@@ -1,0 +1,339 @@
+"""The scikit-learn face of the library: `FairMetaClassifier`."""
+
+import copy
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ffml.base import FFMLError, Params, Schema, SensitiveColumn, Task
+from ffml.checks import one_of
+from ffml.models import MODELS
+from ffml.scaling import RunningScaler
+from ffml.tables import Preprocessor
+from ffml.tables._columns import refuse_sparse
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    needed = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'ffml[sklearn]'"
+    raise ImportError(needed) from error
+
+from ffml import estimator_inputs as inputs
+
+if TYPE_CHECKING:
+    from ffml.estimator_loop import SavedLoop
+    from ffml.experiment import RunConfig
+    from ffml.online import OnlineLoop, Round
+
+
+class FairMetaClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that learns from one population after another and adapts to the next.
+
+    It keeps a pair (θ, λ) from which a few steps on a few labelled rows fit a new population
+    (`adapt`). Decisions that differ between protected groups by more than ``bound`` cost it ever
+    more while it learns (``constraint``); what was reached is in ``rounds_``. Sensitive features
+    are needed to learn and never to predict.
+
+    In every round one *task* (the rows of one population) arrives: the method first decides on
+    it with what it knew before, adapted to some of the task's rows, and is judged on the others;
+    then it learns from all of them. So the records in ``rounds_`` are of rows that had not been
+    learned from, although in the end all rows have been.
+
+    Args:
+        method: a name of `ffml.methods.METHODS`.
+        model: a name of `ffml.models.MODELS`: "linear" or "mlp".
+        constraint: a name of `ffml.constraints.CONSTRAINTS`, several names, or None to learn
+            without a constraint; only then may ``sensitive_features`` be left out.
+        bound: the largest gap wanted, one for all constraints or one for each.
+        l2: weight of the penalty on θ.
+        shots: rows of each class that an adaptation uses; of more, so many are drawn.
+        validation_fraction: share of a task's rows on which its round is judged.
+        settings: other settings by name: the method's, such as ``num_outer_steps``; the model's
+            (``hidden``); memory's (``tasks_per_round``, ``rows_per_task``, ``memory_policy``,
+            ``memory_capacity``); and the rest of `ffml.experiment.RunConfig`.
+        random_state: the same number gives the same bytes; None gives others every time.
+
+    Attributes:
+        classes_: the two labels, sorted; the second one is the favourable decision.
+        n_features_in_, feature_names_in_: what X must look like.
+        preprocessor_: how columns become numbers, see `ffml.tables.Preprocessor`: a missing
+            number is the median at fitting, a category not seen at fitting is all zeros.
+        schema_: features after preprocessing, sensitive columns and their groups.
+        rounds_: one `ffml.online.Round` for each task: metrics, counts, constraint values.
+        n_rounds_: how many rounds were played.
+        multipliers_: λ of every constraint.
+        loop_: the `ffml.online.OnlineLoop` behind it all.
+
+    A model decides by θ until it is adapted. Labels are drawn evenly while learning, so
+    `predict_proba` is what the probability would be if both labels were equally frequent.
+
+    >>> rng = np.random.default_rng(0)
+    >>> sex, town = rng.choice(["f", "m"], 900), np.repeat(["Ulm", "Bonn", "Kiel"], 300)
+    >>> X = rng.normal(size=(900, 3)) + np.outer(sex == "m", [1, 0, 0])
+    >>> y = X @ [1, 1, 0] + rng.normal(size=900) > 0.5
+    >>> model = FairMetaClassifier(settings={"num_outer_steps": 20})
+    >>> model.fit(X, y, sensitive_features=sex, tasks=town).n_rounds_
+    3
+    >>> adapted = model.adapt(X[:40], y[:40], sensitive_features=sex[:40])
+    >>> adapted.predict_proba(X).shape
+    (900, 2)
+    >>> round(adapted.score(X, y), 1)
+    0.8
+    """
+
+    # What a fitted one keeps, and the loop: as it is, or put aside since it was copied.
+    _config: "RunConfig"
+    _params: Params
+    _scaler: RunningScaler
+    _model_predicts: bool
+    _loop: "OnlineLoop"
+    _saved: "SavedLoop"
+
+    def __init__(
+        self,
+        method: str = "ffml",
+        *,
+        model: str = "linear",
+        constraint: str | Sequence[str] | None = "demographic-parity",
+        bound: float | Sequence[float] = 0.02,
+        l2: float = 0.0,
+        shots: int = 100,
+        validation_fraction: float = 0.5,
+        settings: Mapping[str, Any] | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.method = method
+        self.model = model
+        self.constraint = constraint
+        self.bound = bound
+        self.l2 = l2
+        self.shots = shots
+        self.validation_fraction = validation_fraction
+        self.settings = settings
+        self.random_state = random_state
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, tasks: Any = None
+    ) -> "FairMetaClassifier":
+        """Forget everything and play a stream of tasks, one round each.
+
+        FFML learns from the second task on. Data of a single task, or without tasks, are
+        therefore dealt at random into 4 to 10 parts with the same label rate, and each part is a
+        task: "part 1", "part 2", ....
+
+        Args:
+            X: features, NumPy, pandas, polars or Arrow; never the sensitive ones.
+            y: labels of two kinds.
+            sensitive_features: the group of each row; of several columns, each is constrained.
+            tasks: the task of each row; tasks are played in the order of their first rows.
+        """
+        config = self._configure()
+        table = self._table(X, reset=True)
+        labels = inputs.read_labels(y, len(table))
+        classes = inputs.two_classes(labels)
+        columns = self._columns(config, sensitive_features, len(table))
+        parts = {} if tasks is None else inputs.task_rows(tasks, len(table))
+        if len(parts) < 2:
+            parts = inputs.random_parts(labels == classes[1], config.seed)
+        self._start(config, table, classes, columns)
+        whole = self._task("", table, labels, sensitive_features)
+        for name, rows in parts.items():
+            self._play(Task(name, whole.x[rows], whole.y[rows], whole.groups[rows]))
+        return self._finish()
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        classes: Any = None,
+        groups: Any = None,
+    ) -> "FairMetaClassifier":
+        """Play one more round: all rows are one new task.
+
+        FFML only remembers the first task and learns from the second on; until then, decisions
+        are those of the parameters that it starts with. How columns become numbers is learned
+        from the rows of the first call.
+
+        Args:
+            X: features of the new task.
+            y: its labels.
+            sensitive_features: the group of each row.
+            classes: both labels, if the first task may lack one.
+            groups: all groups, if the first task may lack some: those of the only sensitive
+                column, or a mapping from columns to groups.
+        """
+        first = not self.__sklearn_is_fitted__()
+        config = self._configure() if first else self._config
+        table = self._table(X, reset=first)
+        labels = inputs.read_labels(y, len(table))
+        if first:
+            known = inputs.two_classes(labels if classes is None else classes)
+            inputs.label_codes(labels, known)
+            columns = self._columns(config, sensitive_features, len(table), groups)
+            self._start(config, table, known, columns)
+        else:
+            inputs.refuse_new(classes, groups, self.classes_, self.schema_.sensitive)
+        task = self._task(f"task {self.loop_.round + 1}", table, labels, sensitive_features)
+        self._play(task)
+        return self._finish()
+
+    def adapt(self, X: Any, y: Any, *, sensitive_features: Any = None) -> "FairMetaClassifier":
+        """Return a classifier specialised to a population of which some rows are labelled.
+
+        This one does not change. The new one takes the method's inner steps from (θ, λ) on these
+        rows, which may lack a class or a group. To adapt it again starts anew from (θ, λ), and
+        its `partial_fit` goes on with the stream.
+        """
+        check_is_fitted(self)
+        table = self._table(X, reset=False)
+        support = self._task("", table, inputs.read_labels(y, len(table)), sensitive_features)
+        from ffml.estimator_loop import decision
+
+        adapted = copy.copy(self)
+        adapted._params = decision(self.loop_, support)
+        return adapted
+
+    # -- predicting: with NumPy alone, every row by itself ---------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the logit h(x) of every row; the decision is favourable where h > 0."""
+        check_is_fitted(self)
+        encoded = self.preprocessor_.transform(self._table(X, reset=False))
+        return self._logits(self._params, self._scaler.transform(encoded).astype(np.float64))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label decided on for every row."""
+        logits = self.decision_function(X)
+        return self.classes_[(logits > 0).astype(int)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class ``(n, 2)``, as if both were equally frequent."""
+        logits = self.decision_function(X)
+        return np.exp(-np.logaddexp(0, np.stack([logits, -logits], axis=1)))
+
+    # -- what scikit-learn and pickle ask for ----------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_params" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out compiled functions; the loop is made again when it is needed."""
+        state = dict(super().__getstate__())
+        if "_loop" in state:
+            from ffml.estimator_loop import save_loop
+
+            state["_saved"] = save_loop(state.pop("_loop"))
+        return state
+
+    @property
+    def loop_(self) -> "OnlineLoop":
+        """The loop with everything that the next round needs."""
+        check_is_fitted(self, "_config")
+        if "_saved" in vars(self):
+            from ffml.estimator_loop import resumed_loop
+
+            self._loop = resumed_loop(self._config, self.schema_, self._saved)
+            del self._saved
+        return self._loop
+
+    # -- the parts of a round --------------------------------------------------------------------
+
+    def _configure(self) -> "RunConfig":
+        from ffml.estimator_loop import configure
+
+        names = inspect.signature(FairMetaClassifier).parameters
+        return configure({name: getattr(self, name) for name in names})
+
+    def _table(self, X: Any, reset: bool) -> Any:
+        """Check the features' number, names and order; data frames keep their categories."""
+        refuse_sparse(X)
+        if hasattr(X, "columns"):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    def _columns(
+        self, config: "RunConfig", sensitive_features: Any, num_rows: int, groups: Any = None
+    ) -> tuple[SensitiveColumn, ...]:
+        """Find the sensitive columns and their groups."""
+        if sensitive_features is None and config.constraints:
+            raise FFMLError(
+                f"constraint {self.constraint!r} compares groups; pass sensitive_features, or set "
+                "constraint=None to learn without"
+            )
+        found = inputs.read_groups(sensitive_features, num_rows)
+        for name in found:
+            if name in getattr(self, "feature_names_in_", ()):
+                warnings.warn(
+                    f"{name!r} is a feature and a sensitive feature, so that the model decides by "
+                    "it; drop it from X",
+                    stacklevel=3,
+                )
+        return inputs.sensitive_columns(found, groups)
+
+    def _start(
+        self,
+        config: "RunConfig",
+        table: Any,
+        classes: np.ndarray,
+        columns: tuple[SensitiveColumn, ...],
+    ) -> None:
+        """Begin a stream that has no rounds yet."""
+        from ffml.estimator_loop import new_loop
+
+        preprocessor = Preprocessor.fit(table)
+        schema = Schema(preprocessor.features, columns)
+        self._loop = new_loop(config, schema, preprocessor.scaled)
+        self.__dict__.pop("_saved", None)
+        self._config, self.classes_ = config, classes
+        self.preprocessor_, self.schema_ = preprocessor, schema
+        self.rounds_: list[Round] = []
+
+    def _task(self, name: str, table: Any, labels: np.ndarray, sensitive_features: Any) -> Task:
+        if sensitive_features is None and self.schema_.sensitive != (inputs.NO_GROUPS,):
+            raise FFMLError("sensitive_features are missing; pass one value per row")
+        return Task(
+            name,
+            self.preprocessor_.transform(table),
+            inputs.label_codes(labels, self.classes_),
+            inputs.group_codes(
+                inputs.read_groups(sensitive_features, len(labels)), self.schema_.sensitive
+            ),
+        )
+
+    def _play(self, task: Task) -> None:
+        self.rounds_ = [*self.rounds_, self.loop_.step(task)]
+
+    def _finish(self) -> "FairMetaClassifier":
+        """Take over what predictions need from the loop."""
+        from ffml.estimator_loop import decision
+
+        loop = self.loop_
+        names, values = loop.problem.constraint_names, np.asarray(loop.state.multipliers)
+        self.n_rounds_ = loop.round
+        self.multipliers_ = dict(zip(names, values.tolist(), strict=True))
+        self._scaler = cast(RunningScaler, loop.scaler)
+        self._model_predicts = loop.learner.predict is loop.problem.apply
+        self._params = decision(loop)
+        return self
+
+    @property
+    def _logits(self) -> Callable[[Params, np.ndarray], np.ndarray]:
+        """The function that decides: the model's own, unless the method has another."""
+        if not self._model_predicts:
+            return self.loop_.learner.predict
+        config = self._config
+        return one_of("model", config.model, MODELS)(**config.model_settings).apply

@@ -1,0 +1,48 @@
+"""The rounds of a run as arrays and JSON, and back, to the last bit."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ffml.online import Round
+
+_PLAIN = ("round", "task", "n_rows", "n_support", "n_validation", "undefined", "iterations")
+_ARRAYS = ("constraint", "multipliers", "violation", "clipped_violation")
+_PREFIX = "history."
+
+
+def history_document(rounds: Sequence[Round]) -> dict[str, Any]:
+    """Return what JSON holds of the rounds, column by column."""
+    columns: dict[str, Any] = {name: [getattr(r, name) for r in rounds] for name in _PLAIN}
+    return columns | {
+        "seconds": [r.seconds for r in rounds],
+        "metrics": list(rounds[0].metrics),
+        "tables": list(rounds[0].tables),
+    }
+
+
+def history_arrays(rounds: Sequence[Round]) -> dict[str, np.ndarray]:
+    """Return the numbers of the rounds, each array with one row a round."""
+    arrays = {name: np.stack([getattr(r, name) for r in rounds]) for name in _ARRAYS}
+    arrays["metrics"] = np.array([list(r.metrics.values()) for r in rounds], float)
+    for i, column in enumerate(rounds[0].tables):
+        arrays[f"tables.{i}"] = np.stack([r.tables[column] for r in rounds])
+    return {_PREFIX + name: array for name, array in arrays.items()}
+
+
+def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list[Round]:
+    """Rebuild the rounds."""
+    metrics = arrays[_PREFIX + "metrics"].tolist()
+    return [
+        Round(
+            **{name: document[name][t] for name in (*_PLAIN, "seconds")},
+            **{name: arrays[_PREFIX + name][t] for name in _ARRAYS},
+            metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
+            tables={
+                column: arrays[f"{_PREFIX}tables.{i}"][t]
+                for i, column in enumerate(document["tables"])
+            },
+        )
+        for t in range(len(document["round"]))
+    ]

@@ -1,0 +1,113 @@
+"""How the files of a run look: the lines of its tables, and its JSON."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ffml import metrics
+from ffml.base import Schema
+from ffml.online import Round
+
+CONFIG, ROUNDS, GROUPS, TIMINGS, SUMMARY = (
+    "config.json",
+    "rounds.csv",
+    "groups.csv",
+    "timings.csv",
+    "summary.json",
+)
+REPORT = "report.html"
+TABLES = (ROUNDS, GROUPS, TIMINGS)
+
+
+def table_texts(
+    rounds: Sequence[Round], constraint_names: Sequence[str], schema: Schema, header: bool
+) -> dict[str, str]:
+    """Return the text of the three tables for some rounds, by file name; empty for no round."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    for record in rounds:
+        rows[ROUNDS].append(round_row(record, constraint_names))
+        rows[GROUPS] += group_rows(record, schema)
+        rows[TIMINGS].append(timing_row(record))
+    return {name: csv_text(lines, header) for name, lines in rows.items()}
+
+
+def csv_text(rows: list[dict[str, Any]], header: bool) -> str:
+    """Write lines of a table.
+
+    >>> csv_text([{"round": 1, "task": "a,b"}], header=True)
+    'round,task\\n1,"a,b"\\n'
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    if header and rows:
+        writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def round_row(record: Round, constraint_names: Iterable[str]) -> dict[str, Any]:
+    """One line of rounds.csv: an undefined value is an empty cell, and the last cell says why."""
+    row: dict[str, Any] = {
+        "round": record.round,
+        "task": record.task,
+        "n_rows": record.n_rows,
+        "n_support": record.n_support,
+        "n_validation": record.n_validation,
+    }
+    row |= {name: cell(value) for name, value in record.metrics.items()}
+    for i, name in enumerate(constraint_names):
+        row[f"constraint:{name}"] = cell(record.constraint[i])
+        row[f"multiplier:{name}"] = cell(record.multipliers[i])
+        row[f"violation:{name}"] = cell(record.violation[i])
+        row[f"clipped_violation:{name}"] = cell(record.clipped_violation[i])
+    row["undefined"] = "; ".join(f"{name}: {why}" for name, why in record.undefined.items())
+    return row
+
+
+def group_rows(record: Round, schema: Schema) -> list[dict[str, Any]]:
+    """The lines of groups.csv for one round."""
+    return [
+        {"round": record.round, "task": record.task, "column": column.name}
+        | {name: cell(value) for name, value in row.items()}
+        for column in schema.sensitive
+        for row in metrics.group_rows(record.tables[column.name], column.groups)
+    ]
+
+
+def timing_row(record: Round) -> dict[str, Any]:
+    """One line of timings.csv, which alone differs between two runs of the same seed."""
+    return {
+        "round": record.round,
+        "seconds": f"{record.seconds:.4f}",
+        "iterations": record.iterations,
+    }
+
+
+def cell(value: Any) -> Any:
+    """Format a number for a table: six decimals, nothing where undefined."""
+    if isinstance(value, (str, int, np.integer)):
+        return value
+    return "" if math.isnan(value) else f"{float(value):.6f}"
+
+
+def to_json(value: Any) -> str:
+    """Dump JSON as people read it; an undefined number is null."""
+    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON would give it back."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return value if isinstance(value, (str, int, bool, type(None))) else str(value)

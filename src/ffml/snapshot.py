@@ -1,0 +1,88 @@
+"""All that the next round needs, as arrays and JSON: out of a loop, and back into a fresh one."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ffml.artifact import scaler_arrays, scaler_from, schema_document
+from ffml.base import FFMLError, LabelledTask
+from ffml.container import Contents
+from ffml.history import history_arrays, history_document
+from ffml.online import OnlineLoop, Round
+from ffml.position import Position
+from ffml.trees import array_names, leaves_by_name, restored_tree
+
+_STATE = "state"
+
+
+def snapshot(
+    loop: OnlineLoop,
+    tasks: Sequence[str],
+    rounds: Sequence[Round],
+    position: Position,
+    config: Mapping[str, Any],
+    preprocessing: Mapping[str, Any] | None,
+) -> Contents:
+    """Describe a loop between two rounds; ``tasks`` names the files of those in its memory."""
+    document = {
+        "kind": "checkpoint",
+        "round": loop.round,
+        "random": {"seed": loop.seed, "round": loop.round},  # all that a draw depends on
+        "stream": position._asdict(),
+        "config": config,
+        "schema": schema_document(loop.schema),
+        "preprocessing": preprocessing,
+        "model": _model_document(loop, config),
+        "memory": {"seen": loop.memory.seen, "tasks": list(tasks)},
+        "history": history_document(rounds),
+        "versions": _versions(),
+    }
+    arrays: dict[str, np.ndarray] = {
+        "violation": loop.violation,
+        "clipped_violation": loop.clipped_violation,
+        **leaves_by_name(loop.state, _STATE),
+        **scaler_arrays(loop.scaler),
+        **history_arrays(rounds),
+    }
+    return Contents(document, arrays)
+
+
+def restore(loop: OnlineLoop, contents: Contents, tasks: Sequence[LabelledTask]) -> None:
+    """Put a snapshot into a loop that has not played yet.
+
+    Raises:
+        FFMLError: the loop was built in another way than the one of the snapshot.
+    """
+    document, arrays = contents
+    scaler = scaler_from(arrays)
+    if (scaler is None) != (loop.scaler is None):
+        raise FFMLError(
+            "the checkpoint was written with features scaled in another way; resume with the "
+            "settings and the ffml that wrote it"
+        )
+    loop.state = restored_tree(loop.state, _STATE, arrays)
+    loop.scaler = scaler
+    loop.violation = arrays["violation"]
+    loop.clipped_violation = arrays["clipped_violation"]
+    loop.memory.tasks = list(tasks)
+    loop.memory.seen = document["memory"]["seen"]
+    loop.round = document["round"]
+
+
+def _model_document(loop: OnlineLoop, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Say where a prediction finds the model's parts among the arrays."""
+    return {
+        "name": config["run"]["model"],
+        "settings": config["run"]["model_settings"],
+        "params": array_names(loop.state.params, f"{_STATE}.params"),
+        "multipliers": f"{_STATE}.multipliers",
+        "constraint_names": loop.problem.constraint_names,
+    }
+
+
+@lru_cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("ffml", "jax", "numpy", "optax")}

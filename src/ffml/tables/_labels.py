@@ -1,0 +1,61 @@
+"""Which of a label column's two values is 0 and which is 1."""
+
+from collections.abc import Iterable
+
+from ffml.base import FFMLError
+
+MAX_SHOWN = 5
+
+
+def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[str, int]:
+    """Map every text of a label column to 0 or 1.
+
+    Args:
+        name: the column, for messages.
+        seen: its different texts; "1", "1.0" and "1.00" are one value, and so are "True", "TRUE".
+        positive: the value that is 1; needed unless the values are 0 and 1, or false and true.
+
+    >>> label_values("hired", ["no", "yes"], positive="yes")
+    {'no': 0, 'yes': 1}
+    >>> label_values("hired", ["1.0", "0"], positive=None)
+    {'1.0': 1, '0': 0}
+    """
+    canonical = {text: _canonical(text) for text in seen}
+    values = sorted(set(canonical.values()))
+    shown = ", ".join(repr(value) for value in values[:MAX_SHOWN])
+    if len(values) > 2:
+        more = ", ..." if len(values) > MAX_SHOWN else ""
+        raise FFMLError(
+            f"label column {name!r} holds more than two values ({shown}{more}); map them to two, "
+            "or choose another column (--label)"
+        )
+    if len(values) < 2:
+        raise FFMLError(
+            f"label column {name!r} holds one value only ({shown}); there is nothing to learn, "
+            "choose another column (--label)"
+        )
+    if positive is None and values in (["0", "1"], ["false", "true"]):
+        positive = values[1]
+    if positive is None:
+        raise FFMLError(
+            f"label column {name!r} holds {values[0]!r} and {values[1]!r}; say which one is the "
+            "favourable outcome (--positive)"
+        )
+    chosen = _canonical(str(positive))
+    if chosen not in values:
+        raise FFMLError(
+            f"label column {name!r} holds {values[0]!r} and {values[1]!r}, not {positive!r}; give "
+            "one of them (--positive)"
+        )
+    return {text: int(value == chosen) for text, value in canonical.items()}
+
+
+def _canonical(text: str) -> str:
+    """Write equal numbers, and equal booleans, in one way."""
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else str(number)

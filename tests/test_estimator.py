@@ -1,0 +1,844 @@
+"""`FairMetaClassifier` as people meet it: scikit-learn's own checks, and what they cannot know."""
+
+import copy
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import fields
+
+import jax
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import ffml
+from ffml.constraints import CONSTRAINTS
+from ffml.estimator import FairMetaClassifier
+from ffml.estimator_inputs import random_parts
+from ffml.experiment import RunConfig
+from ffml.methods import METHODS
+from ffml.models import MODELS
+
+QUICK = {
+    "num_inner_steps": 1,
+    "num_outer_steps": 10,
+    "outer_lr": 0.05,
+    "tasks_per_round": 4,
+    "rows_per_task": 64,
+}
+
+
+def classifier(**parameters):
+    """One that learns little and compiles fast."""
+    settings = QUICK | parameters.pop("settings", {})
+    return FairMetaClassifier(**{"shots": 10, "settings": settings} | parameters)
+
+
+def make_data(rows=240, seed=0):
+    """Three towns; the first feature knows the group, and labels know the features."""
+    rng = np.random.default_rng(seed)
+    sex, town = rng.choice(["f", "m"], rows), np.repeat(["Ulm", "Bonn", "Kiel"], rows // 3)
+    x = rng.normal(size=(rows, 3)) + np.outer(sex == "m", [1, 0, 0])
+    return x, (x @ [1, 1, 0] + 0.5 * rng.normal(size=rows) > 0.5).astype(int), sex, town
+
+
+X, Y, SEX, TOWN = make_data()
+FRAME = pd.DataFrame(X, columns=["age", "income", "debt"])
+SUPPORT = slice(0, 20)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return classifier().fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+
+
+def rounds_without_time(model):
+    return [
+        {k: v for k, v in vars(r).items() if k not in ("seconds", "task")} for r in model.rounds_
+    ]
+
+
+def assert_same(one, other):
+    """Compare two classifiers to the last bit, but for the time they took."""
+    pairs = [(one.loop_.state, other.loop_.state), (one.multipliers_, other.multipliers_)]
+    pairs += [(rounds_without_time(one), rounds_without_time(other))]
+    for a, b in pairs:
+        jax.tree.map(np.testing.assert_array_equal, a, b)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+# -- scikit-learn's own checks -------------------------------------------------------------------
+
+
+class Constrained(FairMetaClassifier):
+    """Sends the constrained way through the checks: groups and tasks by the number of the row."""
+
+    def fit(self, X, y, *, sensitive_features=None, tasks=None):
+        rows = row_numbers(X)
+        return super().fit(X, y, sensitive_features=rows % 2, tasks=rows * 3 // len(rows))
+
+    def partial_fit(self, X, y, *, sensitive_features=None, classes=None, groups=None):
+        return super().partial_fit(X, y, sensitive_features=row_numbers(X) % 2, classes=classes)
+
+
+def row_numbers(X):
+    return np.arange(X.shape[0] if hasattr(X, "shape") else len(np.asarray(X)))
+
+
+def expected_failed_checks(estimator):
+    """None: a check that begins to fail, or one that is named here and passes, is an error."""
+    return {}
+
+
+@parametrize_with_checks(
+    [classifier(constraint=None), Constrained(**classifier().get_params())],
+    expected_failed_checks=expected_failed_checks,
+    xfail_strict=True,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# -- the stream ----------------------------------------------------------------------------------
+
+
+def test_tasks_are_played_in_the_order_of_their_first_rows(fitted):
+    assert [r.task for r in fitted.rounds_] == ["Ulm", "Bonn", "Kiel"]
+    assert [r.n_rows for r in fitted.rounds_] == [80, 80, 80] and fitted.n_rounds_ == 3
+    shuffled = np.random.default_rng(1).permutation(len(Y))
+    model = classifier().fit(
+        X[shuffled], Y[shuffled], sensitive_features=SEX[shuffled], tasks=TOWN[shuffled]
+    )
+    assert [r.task for r in model.rounds_] == list(dict.fromkeys(TOWN[shuffled]))
+
+
+def test_fit_is_a_partial_fit_for_every_task(fitted):
+    model = classifier()
+    for town in dict.fromkeys(TOWN):
+        rows = town == TOWN
+        model.partial_fit(X[rows], Y[rows], sensitive_features=SEX[rows])
+    assert_same(model, fitted)
+    assert [r.task for r in model.rounds_] == ["task 1", "task 2", "task 3"]
+
+
+def test_fit_is_what_a_run_over_the_same_table_does(fitted, tmp_path):
+    from ffml.experiment import (
+        build_constraint,
+        build_learner,
+        build_loop,
+        build_model,
+        configure_run,
+    )
+    from ffml.scaling import RunningScaler
+    from ffml.tables._stream import table_stream
+
+    table = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(y=Y, s=SEX, town=TOWN)
+    table.to_parquet(tmp_path / "people.parquet")
+    stream = table_stream(tmp_path / "people.parquet", label="y", sensitive="s", task="town")
+    config = configure_run("people", QUICK | {"shots": 10})
+    learner = build_learner(config, stream.schema, build_model(config), build_constraint(config))
+    scaler = RunningScaler.empty(stream.preprocessor.scaled)
+    loop = build_loop(config, stream.schema, *learner, scaler)
+    for task, expected in zip(stream.tasks(), fitted.rounds_, strict=True):
+        record = loop.step(task)
+        assert record.task == expected.task
+        np.testing.assert_array_equal(record.constraint, expected.constraint)
+    jax.tree.map(np.testing.assert_array_equal, loop.state, fitted.loop_.state)
+
+
+@pytest.mark.parametrize("tasks", [None, ["Ulm"] * len(Y)])
+def test_data_of_one_task_are_dealt_into_parts_so_that_something_is_learned(tasks):
+    model = classifier(constraint=None).fit(X, Y, tasks=tasks)
+    assert [r.task for r in model.rounds_] == ["part 1", "part 2", "part 3", "part 4"]
+    assert model.score(X, Y) > 0.8 > 0.6 > max(Y.mean(), 1 - Y.mean())
+
+
+@pytest.mark.parametrize(("rows", "count"), [(2, 2), (7, 4), (240, 4), (320, 6), (5000, 10)])
+def test_parts_share_the_rows_and_the_labels_evenly(rows, count):
+    codes = (np.arange(rows) % 3 == 0).astype(int)
+    parts = random_parts(codes, seed=0)
+    assert len(parts) == count
+    np.testing.assert_array_equal(np.sort(np.concatenate([*parts.values()])), np.arange(rows))
+    for sizes in ([len(p) for p in parts.values()], [codes[p].sum() for p in parts.values()]):
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_the_first_task_is_remembered_and_the_second_one_learned_from():
+    model = classifier().partial_fit(X, Y, sensitive_features=SEX)
+    assert not model.decision_function(X).any()  # a linear model starts from zero
+    assert model.partial_fit(X, Y, sensitive_features=SEX).score(X, Y) > 0.7
+
+
+def test_a_constraint_narrows_the_gap():
+    x, y, sex, town = make_data(1500)
+    gaps = []
+    for constraint in (None, "demographic-parity"):
+        model = classifier(constraint=constraint)
+        decisions = model.fit(x, y, sensitive_features=sex, tasks=town).predict(x)
+        gaps.append(decisions[sex == "m"].mean() - decisions[sex == "f"].mean())
+    assert gaps[1] < 0.6 * gaps[0]
+
+
+def test_without_a_constraint_groups_may_be_known_and_are_then_measured():
+    blind = classifier(constraint=None).fit(X, Y, tasks=TOWN)
+    aware = classifier(constraint=None).fit(X, Y, tasks=TOWN, sensitive_features=SEX)
+    np.testing.assert_array_equal(blind.predict_proba(X), aware.predict_proba(X))
+    assert blind.multipliers_ == aware.multipliers_ == {}
+    assert np.isnan(blind.rounds_[-1].metrics["disc"])
+    assert np.isfinite(aware.rounds_[-1].metrics["disc"])
+
+
+# -- every entry of every registry ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_fitted_adapted_and_pickled(method):
+    from ffml.experiment import method_defaults
+
+    takes = {*method_defaults(method), "tasks_per_round", "rows_per_task"}
+    settings = {name: value for name, value in QUICK.items() if name in takes}
+    model = FairMetaClassifier(method, shots=10, settings=settings)
+    model.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+    adapted = model.adapt(X[SUPPORT], Y[SUPPORT], sensitive_features=SEX[SUPPORT])
+    for one in (model, adapted):
+        again = pickle.loads(pickle.dumps(one))
+        np.testing.assert_array_equal(again.predict_proba(X), one.predict_proba(X))
+
+
+@pytest.mark.parametrize("constraint", [*CONSTRAINTS, tuple(CONSTRAINTS)])
+def test_every_constraint_has_multipliers_by_name(constraint):
+    model = classifier(constraint=constraint).fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+    names = [constraint] if isinstance(constraint, str) else constraint
+    assert {name.split("[")[0] for name in model.multipliers_} == set(names)
+    assert all(name.split("[")[1].startswith("sensitive_feature=m") for name in model.multipliers_)
+    assert all(value >= 0 for value in model.multipliers_.values())
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_predictions_are_those_of_the_model_with_jax(model):
+    settings = {"hidden": (4,)} if model == "mlp" else {}
+    fitted = classifier(model=model, settings=settings)
+    loop = fitted.fit(X, Y, sensitive_features=SEX, tasks=TOWN).loop_
+    logits = jax.jit(loop.learner.predict)(loop.state.params, loop.scaler.transform(X))
+    np.testing.assert_allclose(fitted.decision_function(X), logits, rtol=1e-4, atol=1e-5)
+
+
+def test_defaults_are_those_of_a_run():
+    defaults = {f.name: f.default for f in fields(RunConfig)}
+    given = FairMetaClassifier().get_params()
+    assert (given.pop("constraint"),) == defaults["constraints"]
+    assert (given.pop("bound"),) == defaults["bounds"]
+    assert given.pop("random_state") == defaults["seed"] and given.pop("settings") is None
+    assert given == {name: defaults[name] for name in given}
+
+
+# -- adapting ------------------------------------------------------------------------------------
+
+
+def test_adapting_is_one_step_of_descent_on_a_balanced_support(fitted):
+    """Eq. 6 by hand: one step of a linear model on 5 rows of each class."""
+    settings = {"inner_shrinkage": 0.0, "inner_lr": 0.3}
+    model = classifier(constraint=None, settings=settings).fit(X, Y, tasks=TOWN)
+    rows = np.concatenate([np.flatnonzero(Y == 0)[:5], np.flatnonzero(Y == 1)[:5]])
+    adapted = model.adapt(X[rows], Y[rows])
+    theta, x = model.loop_.state.params, model.loop_.scaler.transform(X)
+    errors = 1 / (1 + np.exp(-(x[rows] @ theta["w"] + theta["b"]))) - Y[rows]
+    w, b = theta["w"] - 0.3 * errors @ x[rows] / 10, theta["b"] - 0.3 * errors.mean()
+    np.testing.assert_allclose(adapted.decision_function(X), x @ w + b, rtol=1e-4, atol=1e-5)
+
+
+def test_adapting_leaves_the_original_as_it_was(fitted):
+    before = pickle.dumps(fitted)
+    adapted = fitted.adapt(X[SUPPORT], Y[SUPPORT], sensitive_features=SEX[SUPPORT])
+    assert (adapted.decision_function(X) != fitted.decision_function(X)).any()
+    adapted.partial_fit(X, Y, sensitive_features=SEX)
+    assert pickle.dumps(fitted) == before
+
+
+def test_an_adapted_one_adapts_and_goes_on_as_the_original_would(fitted):
+    support = X[SUPPORT], Y[SUPPORT]
+    groups = {"sensitive_features": SEX[SUPPORT]}
+    adapted = fitted.adapt(*support, **groups)
+    np.testing.assert_array_equal(
+        adapted.adapt(*support, **groups).predict_proba(X), adapted.predict_proba(X)
+    )
+    original = copy.deepcopy(fitted).partial_fit(X, Y, sensitive_features=SEX)
+    assert_same(adapted.partial_fit(X, Y, sensitive_features=SEX), original)
+
+
+def test_a_support_may_lack_a_class_or_a_group(fitted):
+    for rows in (np.flatnonzero(Y == 1)[:9], np.flatnonzero(SEX == "f")[:9], [3]):
+        adapted = fitted.adapt(X[rows], Y[rows], sensitive_features=SEX[rows])
+        assert np.isfinite(adapted.decision_function(X)).all()
+
+
+# -- the same bytes ------------------------------------------------------------------------------
+
+
+def test_the_same_random_state_gives_the_same_bytes(fitted):
+    def refit(random_state):
+        model = classifier(model="mlp", settings={"hidden": (4,)}, random_state=random_state)
+        return model.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+
+    assert_same(refit(0), refit(0))
+    assert_same(refit(np.random.RandomState(0)), refit(np.random.RandomState(0)))
+    for other in (1, None):
+        assert (refit(other).predict_proba(X) != refit(0).predict_proba(X)).any()
+
+
+@pytest.mark.parametrize("copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
+def test_a_copy_goes_on_with_the_same_bytes(copied):
+    model = classifier(model="mlp", settings={"hidden": (4,)})
+    for town in ("Ulm", "Bonn"):
+        rows = town == TOWN
+        model.partial_fit(X[rows], Y[rows], sensitive_features=SEX[rows])
+    other = copied(model)
+    for one in (model, other):
+        one.partial_fit(
+            X[TOWN == "Kiel"], Y[TOWN == "Kiel"], sensitive_features=SEX[TOWN == "Kiel"]
+        )
+    assert_same(model, other)
+
+
+def test_equal_classifiers_share_their_compiled_functions(fitted):
+    other = classifier(random_state=7).fit(X[:90], Y[:90], sensitive_features=SEX[:90])
+    assert other.loop_.learner.update is fitted.loop_.learner.update
+    assert other.loop_._update._cache_size() == 1
+
+
+def test_a_constraint_registered_anew_is_not_mistaken_for_the_old_one(fitted, monkeypatch):
+    from ffml.constraints import equal_opportunity
+
+    monkeypatch.setitem(CONSTRAINTS, "demographic-parity", equal_opportunity)
+    model = classifier().fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+    assert list(model.multipliers_) == ["equal-opportunity[sensitive_feature=m]"]
+
+
+def test_fitting_leaves_the_configuration_of_jax_alone():
+    before = dict(jax.config.values)
+    classifier().fit(X, Y, sensitive_features=SEX)
+    assert dict(jax.config.values) == before
+
+
+# -- predicting ----------------------------------------------------------------------------------
+
+
+def test_a_row_is_decided_by_itself(fitted):
+    whole = fitted.predict_proba(X)
+    alone = np.concatenate([fitted.predict_proba(X[[i]]) for i in range(20)])
+    np.testing.assert_allclose(alone, whole[:20], rtol=1e-12)
+    np.testing.assert_array_equal(fitted.predict(X[::-1]), fitted.predict(X)[::-1])
+
+
+def test_probabilities_stay_within_range_far_from_the_boundary(fitted):
+    far = fitted.predict_proba(np.array([[1e6, 1e6, 0], [-1e6, -1e6, 0]]))
+    np.testing.assert_array_equal(far, [[0, 1], [1, 0]])
+
+
+def test_predicting_needs_neither_a_device_nor_a_compiler(fitted, tmp_path):
+    """In a new process: unpickle and predict without starting JAX."""
+    (tmp_path / "model.pickle").write_bytes(pickle.dumps(fitted))
+    np.save(tmp_path / "x.npy", X)
+    code = (
+        "import pickle, numpy as np, jax._src.xla_bridge as bridge\n"
+        "model = pickle.load(open('model.pickle', 'rb'))\n"
+        "np.save('p.npy', model.predict_proba(np.load('x.npy')))\n"
+        "assert not bridge.backends_are_initialized()\n"
+    )
+    run_python(code, tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), fitted.predict_proba(X))
+
+
+def run_python(code, folder):
+    path = os.pathsep.join(filter(None, sys.path))
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert out.returncode == 0, out.stderr
+    return out.stdout
+
+
+def test_importing_the_package_loads_neither_scikit_learn_nor_jax(tmp_path):
+    code = (
+        "import sys, ffml\n"
+        "assert 'FairMetaClassifier' in ffml.__all__\n"
+        "assert not {'sklearn', 'jax', 'pandas'} & set(sys.modules)\n"
+        "sys.modules['sklearn.base'] = None\n"
+        "try: ffml.FairMetaClassifier\n"
+        "except ImportError as error: print(error)\n"
+    )
+    expected = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'ffml[sklearn]'"
+    assert run_python(code, tmp_path).strip() == expected
+    assert ffml.FairMetaClassifier is FairMetaClassifier
+
+
+# -- kinds of input ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "table", [FRAME, pl.DataFrame(FRAME), pa.table(dict(FRAME))], ids=["pandas", "polars", "arrow"]
+)
+def test_every_kind_of_table_gives_the_same(fitted, table):
+    model = classifier().fit(
+        table, pl.Series(Y), sensitive_features=pl.Series(SEX), tasks=pl.Series(TOWN)
+    )
+    assert list(model.feature_names_in_) == ["age", "income", "debt"]
+    np.testing.assert_array_equal(model.predict_proba(table), fitted.predict_proba(X))
+    np.testing.assert_array_equal(model.predict_proba(FRAME), fitted.predict_proba(X))
+
+
+def test_categories_and_missing_values():
+    frame = FRAME[["age"]].assign(town=TOWN)
+    frame.loc[:5, "age"] = np.nan
+    model = classifier().fit(frame, Y, sensitive_features=SEX, tasks=TOWN)
+    assert model.schema_.features == ("age", "town=Bonn", "town=Kiel", "town=Ulm")
+    median = frame["age"].median()
+    new = pd.DataFrame({"age": [np.nan, median, 0, 0], "town": ["Ulm", "Ulm", "Rome", "Oslo"]})
+    missing, present, unseen, another = model.decision_function(new)
+    assert missing == present and unseen == another
+    array = X.copy()
+    array[0, 0] = np.nan
+    assert np.isfinite(classifier(constraint=None).fit(array, Y).predict_proba(array)).all()
+
+
+LABELS = {
+    "texts": (np.where(Y, "yes", "no"), ["no", "yes"]),
+    "booleans": (Y.astype(bool), [False, True]),
+    "numbers": (np.where(Y, 5, 2), [2, 5]),
+    "pandas": (pd.Series(Y).map({0: "a", 1: "b"}).astype("category"), ["a", "b"]),
+    "list": (Y.tolist(), [0, 1]),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_may_be_any_two_values(fitted, kind):
+    labels, classes = LABELS[kind]
+    model = classifier().fit(X, labels, sensitive_features=SEX, tasks=TOWN)
+    assert model.classes_.tolist() == classes
+    np.testing.assert_array_equal(model.predict(X), np.array(classes)[fitted.predict(X)])
+    assert model.score(X, labels) == fitted.score(X, Y)
+
+
+TWO = pd.DataFrame({"sex": SEX, "adult": np.arange(len(Y)) % 2 == 0})
+GROUPS = {
+    "list": (SEX.tolist(), ["sensitive_feature=m"]),
+    "series": (pd.Series(SEX, name="sex"), ["sex=m"]),
+    "numbers": ((SEX == "m") * 1.0, ["sensitive_feature=1"]),
+    "three": (
+        np.array(["x", "y", "z"])[np.arange(len(Y)) % 3],
+        [f"sensitive_feature={group}" for group in "xyz"],
+    ),
+    "frame": (TWO, ["sex=m", "adult=true"]),
+    "polars": (pl.DataFrame(TWO), ["sex=m", "adult=true"]),
+    "mapping": (dict(TWO), ["sex=m", "adult=true"]),
+    "columns": (TWO.to_numpy(), ["sensitive_feature_0=m", "sensitive_feature_1=true"]),
+}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_sensitive_features_may_be_one_or_several_columns(kind):
+    given, contrasts = GROUPS[kind]
+    model = classifier().fit(X, Y, sensitive_features=given, tasks=TOWN)
+    assert list(model.multipliers_) == [f"demographic-parity[{c}]" for c in contrasts]
+
+
+def test_classes_and_groups_that_the_first_task_lacks_can_be_named():
+    rows = np.flatnonzero((Y == 0) & (SEX == "f"))
+    model = classifier()
+    declared = {"classes": [0, 1], "groups": ["m", "f"]}
+    model.partial_fit(X[rows], Y[rows], sensitive_features=SEX[rows], **declared)
+    model.partial_fit(X, Y, sensitive_features=SEX, **declared)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.schema_.sensitive[0].groups == ("f", "m")
+
+
+def test_a_sensitive_feature_among_the_features_is_warned_of():
+    frame = FRAME.assign(sex=SEX)
+    with pytest.warns(UserWarning, match="^'sex' is a feature and a sensitive feature, so that"):
+        classifier().fit(frame, Y, sensitive_features=frame[["sex"]], tasks=TOWN)
+
+
+# -- inside scikit-learn -------------------------------------------------------------------------
+
+
+def test_metadata_reach_it_in_a_pipeline(fitted):
+    with sklearn.config_context(enable_metadata_routing=True):
+        last = classifier().set_fit_request(sensitive_features=True, tasks=True)
+        pipeline = make_pipeline(StandardScaler(), last)
+        pipeline.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+        assert [r.task for r in pipeline[-1].rounds_] == ["Ulm", "Bonn", "Kiel"]
+        np.testing.assert_array_equal(pipeline.predict(X), fitted.predict(X))
+        unasked = make_pipeline(StandardScaler(), classifier())
+        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
+            unasked.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+    for request in ("set_fit_request", "set_partial_fit_request", "set_score_request"):
+        assert hasattr(FairMetaClassifier, request)
+
+
+@pytest.mark.parametrize("routing", [True, False])
+def test_a_grid_search_over_parameters_and_settings(routing):
+    grid = {"bound": [0.02, 0.5], "settings": [QUICK, QUICK | {"memory_policy": "recent"}]}
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = classifier()
+        if routing:
+            model.set_fit_request(sensitive_features=True, tasks=True)
+        search = GridSearchCV(model, grid, cv=2, error_score="raise")
+        search.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+    assert len(search.cv_results_["params"]) == 4
+    assert search.best_estimator_.n_rounds_ == 3 and search.best_score_ > 0.6
+
+
+def test_a_clone_is_unfitted_and_has_the_same_parameters(fitted):
+    copied = clone(fitted)
+    assert copied.get_params() == fitted.get_params()
+    with pytest.raises(NotFittedError):
+        copied.predict(X)
+    assert "sensitive_features" not in inspect.signature(copied.predict).parameters
+
+
+# -- what is refused, with the exact message -----------------------------------------------------
+
+NAMES = "The feature names should match those that were passed during fit.\n"
+METHOD_SETTINGS = ", ".join(
+    p.name
+    for p in inspect.signature(METHODS["ffml"]).parameters.values()
+    if p.kind is p.KEYWORD_ONLY
+)
+
+
+def holding(values, value, place=0):
+    changed = list(values)
+    changed[place] = value
+    return changed
+
+
+def with_value(value):
+    array = X.copy()
+    array[4, 1] = value
+    return array
+
+
+REFUSED_BY_FIT = {
+    "sparse": (
+        {"X": sparse.csr_array(X)},
+        "sparse matrices are not supported; pass a dense one: X.toarray()",
+    ),
+    "flat X": (
+        {"X": X[:2, 0]},
+        f"Expected 2D array, got 1D array instead:\narray={X[:2, 0]}.\nReshape your data either "
+        "using array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if "
+        "it contains a single sample.",
+    ),
+    "no rows": (
+        {"X": X[:0], "y": Y[:0]},
+        "Found array with 0 sample(s) (shape=(0, 3)) while a minimum of 1 is required by "
+        "FairMetaClassifier.",
+    ),
+    "texts in an array": (
+        {"X": np.full((240, 2), "a", object)},
+        "could not convert string to float: 'a'",
+    ),
+    "infinite X": (
+        {"X": with_value(np.inf)},
+        "Input X contains infinity or a value too large for dtype('float64').",
+    ),
+    "infinite column": (
+        {"X": FRAME.assign(age=np.inf)},
+        "column 'age' holds infinite values; make them missing",
+    ),
+    "huge X": (
+        {"X": with_value(1e31)},
+        "column 'x1' holds 1e+31, and 1e+30 is the limit; rescale the column or make such values "
+        "missing",
+    ),
+    "empty column": (
+        {"X": FRAME.assign(debt=np.nan)},
+        "column 'debt' holds no values; drop it (--drop debt)",
+    ),
+    "dates": (
+        {"X": FRAME.assign(day=pd.Timestamp("2020-01-01"))},
+        "column 'day' holds dates or times, which cannot be a feature; drop it (--drop day) or "
+        "turn it into numbers or texts",
+    ),
+    "no y": (
+        {"y": None},
+        "This FairMetaClassifier requires y to be passed, but the target y is None",
+    ),
+    "short y": ({"y": Y[:-1]}, "y has 239 values and X has 240 rows; pass one per row"),
+    "short groups": (
+        {"sensitive_features": SEX[:-1]},
+        "sensitive_features has 239 values and X has 240 rows; pass one per row",
+    ),
+    "long tasks": (
+        {"tasks": [*TOWN, "Ulm"]},
+        "tasks has 241 values and X has 240 rows; pass one per row",
+    ),
+    "NaN label": ({"y": holding(Y * 1.0, np.nan)}, "Input y contains NaN."),
+    "infinite label": (
+        {"y": holding(Y * 1.0, np.inf)},
+        "Input y contains infinity or a value too large for dtype('float64').",
+    ),
+    "no label": (
+        {"y": np.array(holding(np.where(Y, "a", "b"), None), object)},
+        "y holds missing labels; leave such rows out",
+    ),
+    "one class": (
+        {"y": Y * 0},
+        "two classes are needed, got one class (0); pass rows of both",
+    ),
+    "three classes": (
+        {"y": np.arange(240) % 3},
+        "Only binary classification is supported. The type of the target is multiclass.",
+    ),
+    "numbers as labels": (
+        {"y": X[:, 0]},
+        "Only binary classification is supported. The type of the target is continuous.",
+    ),
+    "no groups": (
+        {"sensitive_features": None},
+        "constraint 'demographic-parity' compares groups; pass sensitive_features, or set "
+        "constraint=None to learn without",
+    ),
+    "one group": (
+        {"sensitive_features": ["f"] * 240},
+        "sensitive column 'sensitive_feature' has one group only ('f'); groups are compared, so "
+        "at least two are needed",
+    ),
+    "a group a row": (
+        {"sensitive_features": np.arange(240)},
+        "sensitive column 'sensitive_feature' has more than 50 groups ('0', '1', '10', ...); make "
+        "fewer of them, such as bands of age",
+    ),
+    "missing group": (
+        {"sensitive_features": holding(SEX, None)},
+        "sensitive_features has no value in 1 rows; fill them in or leave them out",
+    ),
+    "NaN group": (
+        {"sensitive_features": holding(np.arange(240) % 2 * 1.0, np.nan)},
+        "sensitive_features has no value in 1 rows; fill them in or leave them out",
+    ),
+    "infinite group": (
+        {"sensitive_features": holding(np.arange(240) % 2 * 1.0, np.inf)},
+        "sensitive column 'sensitive_feature' holds infinite values; make them missing",
+    ),
+    "cube of groups": (
+        {"sensitive_features": np.zeros((240, 1, 1))},
+        "sensitive_features has 3 dimensions; pass one column or more",
+    ),
+    "one text as groups": (
+        {"sensitive_features": "sex"},
+        "sensitive_features must hold one value per row, got 'sex'",
+    ),
+    "mixed groups": (
+        {"sensitive_features": holding(SEX.tolist(), 1)},
+        "column 'sensitive_feature' mixes kinds of values; make them all numbers or all texts",
+    ),
+    "missing task": (
+        {"tasks": holding(TOWN, None)},
+        "tasks has no value in 1 rows; fill them in or leave them out",
+    ),
+    "a number as tasks": ({"tasks": 3}, "tasks must hold one value per row, got 3"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_BY_FIT)
+def test_fit_refuses(case):
+    changed, message = REFUSED_BY_FIT[case]
+    given = {"X": X, "y": Y, "sensitive_features": SEX, "tasks": TOWN} | changed
+    model = classifier()
+    with pytest.raises(ValueError) as error:
+        model.fit(given.pop("X"), given.pop("y"), **given)
+    assert str(error.value).split("\nFairMetaClassifier does not accept")[0] == message
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+REFUSED_PARAMETERS = {
+    "method": ({"method": "fml"}, "unknown method 'fml'; did you mean 'ffml'? Known: ffml"),
+    "model": (
+        {"model": "tree"},
+        f"unknown model 'tree'; known: {', '.join(MODELS)}",
+    ),
+    "constraint": (
+        {"constraint": "parity"},
+        "unknown constraint 'parity'; did you mean 'demographic-parity'? Known: "
+        + ", ".join(CONSTRAINTS),
+    ),
+    "second constraint": (
+        {"constraint": ["dbc", "dp"]},
+        f"unknown constraint 'dp'; known: {', '.join(CONSTRAINTS)}",
+    ),
+    "negative bound": (
+        {"bound": -0.1},
+        "bound of demographic-parity must be >= 0, got -0.1",
+    ),
+    "two bounds": (
+        {"bound": [0.1, 0.2], "constraint": ["dbc", "equal-opportunity", "equalized-odds"]},
+        "give one bound, or one for each of the 3 constraints",
+    ),
+    "text as bound": (
+        {"bound": "low"},
+        "bound must be a number, or one for each constraint: could not convert string to float: "
+        "'low'",
+    ),
+    "unknown setting": (
+        {"settings": {"depth": 3}},
+        f"method 'ffml' has no setting 'depth'; it takes {METHOD_SETTINGS}",
+    ),
+    "setting of another model": (
+        {"settings": {"hidden": [8]}},
+        "model 'linear' has no setting 'hidden'",
+    ),
+    "parameter as setting": (
+        {"settings": {"seed": 3}},
+        "settings holds 'seed'; pass random_state= instead",
+    ),
+    "no setting": (
+        {"settings": {"rounds": 3}},
+        "settings holds 'rounds', which a classifier has not; leave it out",
+    ),
+    "bad setting": ({"settings": {"inner_lr": 0}}, "inner_lr must be > 0, got 0"),
+    "bad policy": (
+        {"settings": {"memory_policy": "recents"}},
+        "unknown memory policy 'recents'; did you mean 'recent'? Known: all, recent, reservoir",
+    ),
+    "no shots": ({"shots": 0}, "shots must be >= 1, got 0"),
+    "validation fraction": (
+        {"validation_fraction": 1.5},
+        "validation_fraction must be between 0 and 1, got 1.5",
+    ),
+    "penalty": ({"l2": -1.0}, "l2 must be >= 0, got -1.0"),
+    "random state": ({"random_state": -1}, "random_state must be >= 0, got -1"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_PARAMETERS)
+def test_fit_refuses_parameters(case):
+    parameters, message = REFUSED_PARAMETERS[case]
+    model = FairMetaClassifier(**parameters)
+    with pytest.raises(ValueError) as error:
+        model.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+    assert str(error.value) == message
+
+
+REFUSED_BY_PREDICT = {
+    "features": (
+        X[:, :2],
+        "X has 2 features, but FairMetaClassifier is expecting 3 features as input.",
+    ),
+    "order": (
+        FRAME[["income", "age", "debt"]],
+        NAMES + "Feature names must be in the same order as they were in fit.\n",
+    ),
+    "missing column": (
+        FRAME[["age", "debt"]],
+        NAMES + "Feature names seen at fit time, yet now missing:\n- income\n",
+    ),
+    "new column": (
+        FRAME.assign(height=1.0),
+        NAMES + "Feature names unseen at fit time:\n- height\n",
+    ),
+    "texts": (
+        FRAME.assign(age="old"),
+        "column 'age' held numbers when it was fitted and now holds 'old'; correct the value or "
+        "leave it empty",
+    ),
+    "sparse": (
+        sparse.coo_array(X),
+        "sparse matrices are not supported; pass a dense one: X.toarray()",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_BY_PREDICT)
+def test_predict_refuses(fitted, case):
+    table, message = REFUSED_BY_PREDICT[case]
+    model = fitted
+    if hasattr(table, "columns"):
+        model = classifier().fit(FRAME, Y, sensitive_features=SEX, tasks=TOWN)
+    for function in (model.predict, model.predict_proba, model.decision_function):
+        with pytest.raises(ValueError) as error:
+            function(table)
+        assert str(error.value) == message
+
+
+REFUSED_LATER = {
+    "new label": ({"y": Y + 1}, "y holds 2, which is neither 0 nor 1; correct it"),
+    "new group": (
+        {"sensitive_features": holding(SEX, "x")},
+        "sensitive feature 'sensitive_feature' has a new group 'x'; name all groups in the first "
+        "call of partial_fit (groups=), or fit again",
+    ),
+    "new column": (
+        {"sensitive_features": TWO},
+        "sensitive_features has 'sex', 'adult', and at first it had 'sensitive_feature'; pass the "
+        "same columns in the same order",
+    ),
+    "no groups": (
+        {"sensitive_features": None},
+        "sensitive_features are missing; pass one value per row",
+    ),
+    "features": (
+        {"X": X[:, :2]},
+        "X has 2 features, but FairMetaClassifier is expecting 3 features as input.",
+    ),
+}
+
+
+@pytest.mark.parametrize("function", ["partial_fit", "adapt"])
+@pytest.mark.parametrize("case", REFUSED_LATER)
+def test_later_data_that_do_not_fit_are_refused_and_nothing_changes(fitted, case, function):
+    changed, message = REFUSED_LATER[case]
+    given = {"X": X, "y": Y, "sensitive_features": SEX} | changed
+    before = pickle.dumps(fitted)
+    with pytest.raises(ValueError) as error:
+        getattr(fitted, function)(**given)
+    assert str(error.value) == message
+    assert pickle.dumps(fitted) == before
+
+
+REFUSED_DECLARATIONS = {
+    "classes": ({"classes": [0, 2]}, "classes were [0, 1] in the first call; pass the same"),
+    "groups": (
+        {"groups": ["m", "x"]},
+        "sensitive feature 'sensitive_feature' has a new group 'x'; name all groups in the first "
+        "call of partial_fit (groups=), or fit again",
+    ),
+    "columns": (
+        {"groups": {"race": ["a", "b"]}},
+        "groups= names 'race', which is no sensitive feature; they are 'sensitive_feature'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_DECLARATIONS)
+def test_later_declarations_must_agree_with_the_first(fitted, case):
+    declared, message = REFUSED_DECLARATIONS[case]
+    with pytest.raises(ValueError) as error:
+        fitted.partial_fit(X, Y, sensitive_features=SEX, **declared)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("call", ["predict", "predict_proba", "decision_function", "adapt"])
+def test_an_unfitted_one_says_so(call):
+    arguments = (X, Y) if call == "adapt" else (X,)
+    with pytest.raises(NotFittedError, match="This FairMetaClassifier instance is not fitted yet"):
+        getattr(classifier(), call)(*arguments)
+    assert not hasattr(classifier(), "loop_")

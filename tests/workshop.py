@@ -1,0 +1,115 @@
+"""A tiny run whose functions are compiled once, however often it is run, killed and resumed."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import ffml.report
+from ffml.base import Stream
+from ffml.container import read
+from ffml.datasets import load
+from ffml.experiment import Experiment, RunConfig, build, build_loop
+from ffml.generations import newest_generation
+from ffml.rundir import RunDirectory
+from ffml.scaling import RunningScaler
+
+ROUNDS = 4
+CONFIG = RunConfig(
+    data="synthetic",
+    data_options={"num_tasks": ROUNDS, "rows_per_task": (20, 40)},
+    method_settings={"num_outer_steps": 2, "num_inner_steps": 1},
+    model="linear",
+    constraints=("demographic-parity", "equal-opportunity"),
+    tasks_per_round=2,
+    rows_per_task=32,
+    shots=4,
+    memory_policy="recent",
+    memory_capacity=2,
+)
+
+
+class Workshop:
+    """Makes fresh experiments and run directories, as a new process would."""
+
+    def __init__(self):
+        self.built = build(CONFIG)
+
+    def experiment(self, seed=0, change=None, config=CONFIG, scaled=True):
+        config = replace(config, seed=seed)
+        stream = load(config.data, seed=seed, **config.data_options)
+        if change:
+            tasks = change(list(stream.tasks()))
+            stream = Stream(stream.name, stream.schema, lambda: iter(tasks), len(tasks))
+        scaler = RunningScaler.empty(np.ones(5, bool)) if scaled else None
+        learner = self.built.loop.learner
+        loop = build_loop(config, stream.schema, self.built.problem, learner, scaler)
+        return Experiment(config, stream, self.built.problem, loop)
+
+    def run(self, folder, rounds=ROUNDS, **more):
+        directory = RunDirectory(Path(folder), self.experiment(**more))
+        directory.start()
+        play(directory, rounds)
+        return directory
+
+    def resumed(self, folder, **more):
+        directory = RunDirectory(Path(folder), self.experiment(**more))
+        directory.notes = directory.resume()
+        directory.resumed_at = len(directory.rounds)
+        assert rows_shown(folder) == directory.resumed_at
+        return directory
+
+    def go_on(self, folder, **more):
+        """Resume a run that was killed, or start it if it had not begun, and finish it."""
+        if (Path(folder) / "config.json").exists():
+            directory = self.resumed(folder, **more)
+            play(directory)
+            return directory
+        directory = self.run(folder, **more)
+        directory.resumed_at = 0
+        return directory
+
+
+def play(directory, rounds=ROUNDS):
+    """Play up to a round, and finish if it is the last."""
+    for task in directory.tasks():
+        directory.add(directory.experiment.loop.step(task))
+        if len(directory.rounds) == rounds:
+            break
+    if len(directory.rounds) == ROUNDS:
+        directory.finish("complete")
+
+
+def no_report(monkeypatch):
+    """Leave out the charts, which take longer than all else and are a view of the other files."""
+    monkeypatch.setattr(ffml.report, "write_report", lambda folder: folder / "report.html")
+
+
+def outcome(folder):
+    """All that must be the same after any interruption; times are left out."""
+    folder = Path(folder)
+    document, arrays = newest_generation(folder).contents
+    summary = json.loads((folder / "summary.json").read_text())
+    del summary["seconds"]
+    return {
+        "files": sorted(str(path.relative_to(folder)) for path in folder.rglob("*")),
+        "rounds.csv": (folder / "rounds.csv").read_bytes(),
+        "groups.csv": (folder / "groups.csv").read_bytes(),
+        "arrays": exact(arrays),
+        "model": exact(read(folder / "model.safetensors").arrays),
+        "memory": document["memory"],
+        "tasks": [exact(read(path).arrays) for path in sorted(folder.rglob("task-*"))],
+        "stream": document["stream"],
+        "summary": summary,
+    }
+
+
+def exact(arrays):
+    return {name: (a.dtype.str, a.shape, a.tobytes()) for name, a in arrays.items()}
+
+
+def rows_shown(folder):
+    """Count the whole lines of rounds.csv."""
+    table = Path(folder) / "rounds.csv"
+    return max(table.read_text().count("\n") - 1, 0) if table.exists() else 0
