@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 from golden.make_checkpoint import GOLDEN, golden_experiment, golden_rows
-from workshop import CONFIG, ROUNDS, Workshop, exact, no_report, outcome, play
+from workshop import CONFIG, ROUNDS, Workshop, exact, hurry, outcome, play
 
 from ffml.artifact import load_model
 from ffml.base import FFMLError
@@ -22,7 +22,7 @@ from ffml.generations import generations
 from ffml.history import history_arrays, history_document, rounds_from
 from ffml.methods import METHODS
 from ffml.runconfig import refuse_changes, run_config, saved_config
-from ffml.rundir import RunDirectory
+from ffml.rundir import RunDirectory, differences
 from ffml.runfiles import plain
 from ffml.trees import leaves_by_name, restored_tree
 
@@ -33,8 +33,8 @@ def workshop():
 
 
 @pytest.fixture(autouse=True)
-def without_charts(monkeypatch):
-    no_report(monkeypatch)
+def in_a_hurry(monkeypatch):
+    hurry(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def runs(workshop, tmp_path_factory):
     """A whole run, and the same run stopped after three of its rounds."""
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
-        no_report(patch)
+        hurry(patch)
         workshop.run(folder / "whole")
         workshop.run(folder / "stopped", rounds=3)
     return folder
@@ -354,3 +354,12 @@ def test_a_setting_younger_than_the_run_counts_as_its_default(tmp_path):
     refuse_changes(before, now, tmp_path)
     with pytest.raises(FFMLError, match=r"temperature is 2.0 now, but .* were done with 1.0"):
         refuse_changes(before, now | {"temperature": 2.0}, tmp_path)
+
+
+def test_another_version_or_machine_is_mentioned(runs):
+    config = json.loads((runs / "whole" / "config.json").read_text())
+    assert differences(config, config) == []
+    other = config | {"devices": 64, "versions": config["versions"] | {"jax": "99.0"}}
+    jax_note, devices_note = differences(config, other)
+    assert f"began with jax {jax.__version__} and goes on with 99.0: last digits" in jax_note
+    assert "goes on with 64" in devices_note

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from faults import Disk, Killed
-from workshop import Workshop, no_report, outcome, play, rows_shown
+from workshop import Workshop, hurry, outcome, play, rows_shown
 
 from ffml.base import FFMLError
 
@@ -23,15 +23,15 @@ def workshop():
 
 
 @pytest.fixture(autouse=True)
-def without_charts(monkeypatch):
-    no_report(monkeypatch)
+def in_a_hurry(monkeypatch):
+    hurry(monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(workshop, tmp_path_factory):
     """The outcome of a run that was left alone, and the operations it took."""
     with pytest.MonkeyPatch.context() as patch:
-        no_report(patch)
+        hurry(patch)
         disk = Disk(patch)
         folder = tmp_path_factory.mktemp("undisturbed") / "run"
         workshop.run(folder)
@@ -94,8 +94,8 @@ def test_a_kill_while_overwriting_never_mixes_two_runs(workshop, undisturbed, tm
             continue
         endings.add(seed)
         expected = undisturbed[0] if seed == 0 else outcome(other)
-        found = outcome(folder)
-        assert {**found, "files": None} == {**expected, "files": None}, at
+        older = {"files": None, "tasks": None}  # its checkpoint before the last may be gone
+        assert outcome(folder) | older == expected | older, at
     assert endings == {0, 1, "refused"}
 
 

@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import ffml.report
+from ffml import metrics
 from ffml.base import Stream
 from ffml.container import read
 from ffml.datasets import load
@@ -81,9 +83,11 @@ def play(directory, rounds=ROUNDS):
         directory.finish("complete")
 
 
-def no_report(monkeypatch):
-    """Leave out the charts, which take longer than all else and are a view of the other files."""
+def hurry(monkeypatch):
+    """Leave out the charts and most draws of the intervals, which take longer than all else."""
     monkeypatch.setattr(ffml.report, "write_report", lambda folder: folder / "report.html")
+    for name in ("bootstrap_intervals", "noise_ceilings"):
+        monkeypatch.setattr(metrics, name, partial(getattr(metrics, name), num_draws=10))
 
 
 def outcome(folder):

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ffml import cli_data
 from ffml.base import FFMLError
 
 app = typer.Typer(
@@ -19,8 +20,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-WHAT, ALGORITHM, MEMORY, ABLATION, OUTPUT = (
+WHAT, TABLE, ALGORITHM, MEMORY, ABLATION, OUTPUT = (
     "What to learn",
+    "Your own table (guessed where only one column will do)",
     "Algorithm (default: the preset's value)",
     "Memory and protocol",
     "Ablations of the paper",
@@ -39,7 +41,8 @@ def run(
     data: Annotated[
         str | None,
         typer.Argument(
-            help="adult, bank, crime or synthetic; see `ffml datasets`.", show_default=False
+            help="A data set (see `ffml datasets`), or a table: .csv, .parquet, a folder of them.",
+            show_default=False,
         ),
     ] = None,
     method: Annotated[str, option(WHAT, "Learner; see `ffml methods`. [ffml]")] = "ffml",
@@ -57,11 +60,28 @@ def run(
     hidden: Annotated[str | None, option(WHAT, "Widths of the mlp's layers. [40,40]")] = None,
     l2: Annotated[float | None, option(WHAT, "μ of the penalty μ/2 ‖θ‖². [0]")] = None,
     sensitive: Annotated[
-        list[str] | None, option(WHAT, "Protected column, where the data set has a choice.")
+        list[str] | None, option(TABLE, "Protected column; give it again for several.")
     ] = None,
     intersect: Annotated[
-        bool, option(WHAT, "Protect the intersection of the sensitive columns.", "--intersect")
+        bool, option(TABLE, "Protect the intersection of the sensitive columns.", "--intersect")
     ] = False,
+    label: Annotated[str | None, option(TABLE, "Column to predict.")] = None,
+    task: Annotated[str | None, option(TABLE, "Column whose values are the tasks.")] = None,
+    order: Annotated[str | None, option(TABLE, "Column that orders the tasks.")] = None,
+    positive: Annotated[str | None, option(TABLE, "Label value that counts as 1.")] = None,
+    drop: Annotated[list[str] | None, option(TABLE, "Column to leave out.")] = None,
+    drop_missing: Annotated[
+        bool, option(TABLE, "Leave out rows without label or group.", "--drop-missing")
+    ] = False,
+    sql: Annotated[
+        str | None,
+        option(
+            TABLE,
+            "Database instead of a table: sqlite:///FILE or postgresql://…",
+            envvar="FFML_SQL_URL",
+        ),
+    ] = None,
+    query: Annotated[str | None, option(TABLE, "Query whose rows are the table.")] = None,
     rounds: Annotated[int | None, option(WHAT, "Stop after so many tasks. [all]")] = None,
     seed: Annotated[int, option(WHAT, "Draws task order, splits and start. [0]")] = 0,
     preset: Annotated[
@@ -157,45 +177,60 @@ def run(
     [bold]Example:[/bold] ffml run adult --constraint demographic-parity --bound 0.02
     """
     given = {name: value for name, value in locals().items() if value is not None}
+    from ffml.cli_data import resolve, table_options
     from ffml.cli_run import resume_stream, run_stream
+    from ffml.sources import TABLE_OPTIONS
 
     if resume is not None:
         _refuse_settings(context)
-        resume_stream(resume, data=data, data_home=data_home, quiet=quiet, as_json=json_output)
+        resume_stream(
+            resume,
+            data=data,
+            data_home=data_home,
+            sql_url=sql,
+            quiet=quiet,
+            as_json=json_output,
+        )
         return
-    if data is None:
-        raise FFMLError("Missing argument 'DATA': name a data set (see 'ffml datasets')")
-    about = "context data preset out overwrite data_home quiet json_output"
+    options = table_options(
+        **{name: given.pop(name, None) for name in (*TABLE_OPTIONS, "sensitive", "intersect")}
+    )
+    source, options = resolve(data, options, sql)
+    about = "context data sql preset out overwrite data_home quiet json_output"
     for name in about.split():
         given.pop(name, None)
     for singular, plural in (("constraint", "constraints"), ("bound", "bounds")):
         if singular in given:
             given[plural] = tuple(given.pop(singular))
-    data_options: dict[str, Any] = {}
-    if sensitive:
-        data_options["sensitive"] = tuple(sensitive)
-    if intersect:
-        data_options["intersect"] = True
-    given.pop("sensitive", None)
-    given.pop("intersect")
     if hidden:
         given["hidden"] = _widths(hidden)
     run_stream(
-        data,
-        given | ({"data_options": data_options} if data_options else {}),
+        source,
+        given | ({"data_options": options} if options else {}),
         preset=preset,
         out=out,
         overwrite=overwrite,
         data_home=data_home,
+        sql_url=sql,
         quiet=quiet,
         as_json=json_output,
-        command=shlex.join(["ffml", *sys.argv[1:]]),
+        command=_command(sql),
     )
+
+
+def _command(sql_url: str | None) -> str:
+    """Return the command as typed, but for what a database's address keeps secret."""
+    from ffml.tables import public_url
+
+    words = ["ffml", *sys.argv[1:]]
+    if sql_url:
+        words = [word.replace(sql_url, public_url(sql_url)) for word in words]
+    return shlex.join(words)
 
 
 def _refuse_settings(context: typer.Context) -> None:
     """A resumed run has its settings already."""
-    allowed = {"data", "resume", "data_home", "quiet", "json_output"}
+    allowed = {"data", "resume", "data_home", "sql", "quiet", "json_output"}
     for name in (name for name in context.params if name not in allowed):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
@@ -294,6 +329,11 @@ def _listing(title: str, rows: list[dict[str, Any]], as_json: bool) -> None:
         cells = [f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()]
         table.add_row(*cells)
     Console().print(table)
+
+
+app.command()(cli_data.inspect)
+app.command()(cli_data.predict)
+app.command()(cli_data.check)
 
 
 def main() -> None:

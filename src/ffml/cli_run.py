@@ -21,6 +21,7 @@ def run_stream(
     out: Path | None,
     overwrite: bool,
     data_home: Path | None,
+    sql_url: str | None,
     quiet: bool,
     as_json: bool,
     command: str,
@@ -31,19 +32,26 @@ def run_stream(
     from ffml.experiment import build, configure_run
     from ffml.rundir import RunDirectory, check_writable
     from ffml.runtime import configure
+    from ffml.sources import table_preprocessing
 
     config = configure_run(data, given, preset)
-    folder = out or Path("runs") / f"{data}-{config.method}-{config.seed}"
+    folder = out or Path("runs") / f"{Path(data).stem}-{config.method}-{config.seed}"
     check_writable(folder, overwrite)
     configure()
-    experiment = build(config, str(data_home) if data_home else None)
-    directory = RunDirectory(folder, experiment, command)
+    experiment = build(config, str(data_home) if data_home else None, sql_url)
+    directory = RunDirectory(folder, experiment, command, table_preprocessing(experiment.stream))
     directory.start()
     _play(console, directory, as_json)
 
 
 def resume_stream(
-    folder: Path, *, data: str | None, data_home: Path | None, quiet: bool, as_json: bool
+    folder: Path,
+    *,
+    data: str | None,
+    data_home: Path | None,
+    sql_url: str | None,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Go on with the run in a folder, from its last good round."""
     console = Console(stderr=as_json, quiet=quiet)
@@ -56,8 +64,8 @@ def resume_stream(
     learned = saved["run"]["data"]
     if data not in (None, learned):
         raise FFMLError(f"{folder} is a run on '{learned}', not on '{data}'; leave out '{data}'")
-    configure(saved["devices"])  # sums over other devices would round otherwise
-    experiment = rebuilt_experiment(saved, str(data_home) if data_home else None)
+    configure(saved.get("devices"))  # a sum over another number of devices rounds otherwise
+    experiment = rebuilt_experiment(saved, str(data_home) if data_home else None, sql_url)
     directory = RunDirectory(folder, experiment)
     for note in directory.resume():
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)

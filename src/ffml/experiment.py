@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from ffml.base import FFMLError, Learner, Problem, Schema, Stream
 from ffml.checks import at_least, one_of
 from ffml.constraints import CONSTRAINTS, Constraint, combine
-from ffml.datasets import load
 from ffml.memory import MemorySettings
 from ffml.methods import METHODS
 from ffml.models import MODELS, Model
@@ -16,6 +15,7 @@ from ffml.online import OnlineLoop
 from ffml.presets import preset
 from ffml.problem import fair_classification
 from ffml.scaling import RunningScaler
+from ffml.sources import open_stream
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,9 @@ def memory_settings(config: RunConfig) -> MemorySettings:
     ).validate()
 
 
-def build(config: RunConfig, data_home: str | None = None) -> Experiment:
+def build(
+    config: RunConfig, data_home: str | None = None, sql_url: str | None = None
+) -> Experiment:
     """Load the data and put problem, learner and loop together; refuses what cannot work."""
     one_of("method", config.method, METHODS)
     model, constraint = build_model(config), build_constraint(config)
@@ -175,7 +177,9 @@ def build(config: RunConfig, data_home: str | None = None) -> Experiment:
     if config.rounds is not None:
         at_least(1, rounds=config.rounds)
     at_least(0, seed=config.seed)
-    stream = load(config.data, seed=config.seed, data_home=data_home, **config.data_options)
+    stream, scaler = open_stream(
+        config.data, config.data_options, seed=config.seed, data_home=data_home, sql_url=sql_url
+    )
     problem, learner = build_learner(config, stream.schema, model, constraint)
-    loop = build_loop(config, stream.schema, problem, learner)
+    loop = build_loop(config, stream.schema, problem, learner, scaler)
     return Experiment(config, stream, problem, loop)

@@ -5,7 +5,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ from ffml.experiment import Experiment, RunConfig, build
 from ffml.generations import newest_generation
 from ffml.methods import METHODS
 from ffml.runfiles import CONFIG, plain
+from ffml.snapshot import versions
+from ffml.sources import table_document
 
 
 def config_document(experiment: Experiment, command: str) -> dict[str, Any]:
@@ -24,10 +25,10 @@ def config_document(experiment: Experiment, command: str) -> dict[str, Any]:
     config = experiment.config
     return plain(
         {
-            "ffml_version": version("ffml"),
+            "ffml_version": versions()["ffml"],
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "command": command,
-            "data": _data_document(config.data, experiment.stream),
+            "data": _data_document(experiment.stream),
             "method": config.method,
             "method_summary": (METHODS[config.method].__doc__ or "").strip().split("\n")[0],
             "model": config.model,
@@ -39,17 +40,17 @@ def config_document(experiment: Experiment, command: str) -> dict[str, Any]:
             "run": config.to_json(),
             "versions": {
                 "python": platform.python_version(),
-                **{name: version(name) for name in ("jax", "numpy", "optax")},
+                **{name: versions()[name] for name in ("jax", "numpy", "optax")},
             },
             "devices": jax.device_count(),
         }
     )
 
 
-def _data_document(name: str, stream: Stream) -> dict[str, Any]:
+def _data_document(stream: Stream) -> dict[str, Any]:
     """Describe the stream, and the data set where it is one of the package's."""
     document: dict[str, Any] = {
-        "name": name,
+        "name": stream.name,
         "num_tasks": stream.num_tasks,
         "label": stream.schema.label,
         "sensitive": [
@@ -57,9 +58,9 @@ def _data_document(name: str, stream: Stream) -> dict[str, Any]:
         ],
         "features": len(stream.schema.features),
     }
-    if dataset := DATASETS.get(name):
+    if dataset := DATASETS.get(stream.name):
         document |= {k: getattr(dataset, k) for k in ("summary", "label", "citation", "licence")}
-    return document
+    return document | table_document(stream)
 
 
 def saved_config(run_dir: Path) -> dict[str, Any]:
@@ -108,12 +109,18 @@ def refuse_changes(saved: Mapping[str, Any], now: Mapping[str, Any], run_dir: Pa
             )
 
 
-def rebuilt_experiment(config: Mapping[str, Any], data_home: str | None = None) -> Experiment:
-    """Build a run again from its config.json.
-
-    The one place that knows how: a source of data that is not in the registry gets its case here.
-    """
-    return build(run_config(config["run"]), data_home)
+def rebuilt_experiment(
+    config: Mapping[str, Any], data_home: str | None = None, sql_url: str | None = None
+) -> Experiment:
+    """Build a run again from its config.json; refuse data that are not the same any more."""
+    experiment = build(run_config(config["run"]), data_home, sql_url)
+    before = config["data"].get("fingerprint")
+    if before != table_document(experiment.stream).get("fingerprint"):
+        raise FFMLError(
+            f"{config['data']['name']} has changed since the run began; restore it, or start "
+            "another run with --out"
+        )
+    return experiment
 
 
 def run_config(saved: Mapping[str, Any]) -> RunConfig:

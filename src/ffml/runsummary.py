@@ -19,19 +19,15 @@ def run_summary(
 ) -> dict[str, Any]:
     """Means over all rounds and over the last third, and metrics of all rows pooled."""
     rows = [record.metrics | {"n_validation": record.n_validation} for record in rounds]
-    pooled = metrics.worst(
-        [
-            metrics.judge(np.sum([r.tables[column.name] for r in rounds], axis=0), column.groups)
-            for column in columns
-        ]
-    )
+    last_third = [r for t, r in enumerate(rounds, start=1) if 3 * t > 2 * len(rounds)]
     last = rounds[-1]
     return {
         "status": status,
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
-        "pooled": pooled.values,
+        "pooled": pooled_metrics(rounds, columns),
+        "pooled_last_third": pooled_metrics(last_third, columns),
         "collapsed_rounds": int(sum(row["collapsed"] for row in rows)),
         "multipliers": dict(zip(constraint_names, last.multipliers.tolist(), strict=True)),
         "violation": dict(zip(constraint_names, last.violation.tolist(), strict=True)),
@@ -39,3 +35,11 @@ def run_summary(
             zip(constraint_names, last.clipped_violation.tolist(), strict=True)
         ),
     }
+
+
+def pooled_metrics(rounds: Sequence[Round], columns: Sequence[SensitiveColumn]) -> dict[str, float]:
+    """Judge the decisions of several rounds as if they were one."""
+    tables = (np.sum([r.tables[column.name] for r in rounds], axis=0) for column in columns)
+    return metrics.worst(
+        [metrics.judge(table, column.groups) for table, column in zip(tables, columns, strict=True)]
+    ).values

@@ -38,7 +38,7 @@ def snapshot(
         "model": _model_document(loop, config),
         "memory": {"seen": loop.memory.seen, "tasks": list(tasks)},
         "history": history_document(rounds),
-        "versions": _versions(),
+        "versions": versions(),
     }
     arrays: dict[str, np.ndarray] = {
         "violation": loop.violation,
@@ -84,5 +84,6 @@ def _model_document(loop: OnlineLoop, config: Mapping[str, Any]) -> dict[str, An
 
 
 @lru_cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions that numbers depend on."""
     return {name: version(name) for name in ("ffml", "jax", "numpy", "optax")}

@@ -4,6 +4,7 @@ from ffml.tables._database import public_url
 from ffml.tables._describe import describe
 from ffml.tables._guess import Guess, guess_roles
 from ffml.tables._inspect import Inspection, inspect
+from ffml.tables._labelled import labelled_task
 from ffml.tables._preprocess import Preprocessor
 from ffml.tables._read import open_sql, open_table
 from ffml.tables._roles import Roles
@@ -20,6 +21,7 @@ __all__ = [
     "describe",
     "guess_roles",
     "inspect",
+    "labelled_task",
     "open_sql",
     "open_table",
     "public_url",
