@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -45,3 +46,24 @@ def make_stream(schema):
         return Stream("toy", schema, lambda: iter(tasks), len(tasks))
 
     return make
+
+
+@pytest.fixture
+def run_main(tmp_path, monkeypatch, capsys):
+    """Call the entry point in this process: as a person would, but without a second of start-up."""
+    from ffml import runtime
+    from ffml.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        runtime, "configure", lambda *args, **kwargs: None
+    )  # JAX has started already
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ffml", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
+
+    return run

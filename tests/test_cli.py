@@ -125,25 +125,6 @@ def test_mistakes_are_one_line_with_code_two_and_leave_nothing(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.fixture
-def run_main(tmp_path, monkeypatch, capsys):
-    """Call the entry point in this process: as a person would, but without a second of start-up."""
-    from ffml import runtime
-    from ffml.cli import main
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runtime, "configure", lambda: None)  # JAX has started already
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ffml", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return run
-
-
 def test_a_folder_with_a_run_is_not_overwritten_unasked(finished, run_main):
     folder = finished[0] / "one"
     before = (folder / "rounds.csv").read_bytes()

@@ -13,6 +13,7 @@ from ffml.tables import (
     open_sql,
     open_table,
     public_url,
+    refuse_unknown,
     table_stream,
 )
 
@@ -51,6 +52,10 @@ def open_source(data: str, options: dict[str, Any], sql_url: str | None = None) 
 def with_roles(data: str, options: dict[str, Any], sql_url: str | None = None) -> dict[str, Any]:
     """Fill in the roles of columns that were not given, where they can only be one thing."""
     source = open_source(data, options, sql_url)
+    for part in ("label", "task", "order", "sensitive", "drop"):
+        names = options.get(part) or ()
+        for name in (names,) if isinstance(names, str) else names:
+            refuse_unknown(part, name, source.columns)
     guess = guess_roles(
         source,
         label=options.get("label"),
@@ -58,7 +63,9 @@ def with_roles(data: str, options: dict[str, Any], sql_url: str | None = None) -
         task=options.get("task"),
         drop=options.get("drop", ()),
     )
-    found = {"label": guess.label, "sensitive": tuple(guess.sensitive), "task": guess.task}
+    found = {"label": guess.label, "sensitive": tuple(guess.sensitive)}
+    if guess.task != source.task:  # a folder's files are its tasks unasked
+        found["task"] = guess.task
     return options | found | ({"url": public_url(sql_url)} if sql_url else {})
 
 

@@ -7,7 +7,7 @@ from ffml.tables._inspect import Inspection, inspect
 from ffml.tables._labelled import labelled_task
 from ffml.tables._preprocess import Preprocessor
 from ffml.tables._read import open_sql, open_table
-from ffml.tables._roles import Roles
+from ffml.tables._roles import Roles, refuse_unknown
 from ffml.tables._source import Source
 from ffml.tables._stream import TableStream, table_stream
 
@@ -25,5 +25,6 @@ __all__ = [
     "open_sql",
     "open_table",
     "public_url",
+    "refuse_unknown",
     "table_stream",
 ]

@@ -45,8 +45,8 @@ class Roles:
         parts = [("label", self.label), ("task", self.task)]
         parts += [("sensitive", name) for name in self.sensitive]
         for part, name in [*parts, ("order", self.order), *(("drop", n) for n in self.drop)]:
-            if name is not None and name not in columns:
-                raise FFMLError(f"there is no {part} column {name!r}; {_nearest(name, columns)}")
+            if name is not None:
+                refuse_unknown(part, name, columns)
         if not self.sensitive:
             raise FFMLError("at least one sensitive column is needed (--sensitive)")
         seen: dict[str, str] = {}
@@ -81,6 +81,12 @@ def role_texts(values: Any, name: str, part: str) -> Any:
     if pa.types.is_timestamp(kind):
         found = pc.replace_substring_regex(found, r"( 00:00:00)?(\.0+)?Z?$", "")
     return found
+
+
+def refuse_unknown(part: str, name: str, columns: Sequence[str]) -> None:
+    """Refuse a column that is not there, naming the nearest one."""
+    if name not in columns:
+        raise FFMLError(f"there is no {part} column {name!r}; {_nearest(name, columns)}")
 
 
 def _nearest(name: str, columns: Sequence[str]) -> str:

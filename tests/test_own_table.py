@@ -1,0 +1,196 @@
+"""A person's own table, from the command line to decisions."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+QUICK = ["--num-outer-steps", "3", "--num-inner-steps", "1", "--shots", "20"]
+SMALL = ["--tasks-per-round", "4", "--rows-per-task", "64"]
+ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
+
+
+def write_loans(path, months=4, rows=60, seed=0):
+    rng = np.random.default_rng(seed)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["applicant", "month", "age", "income", "job", "sex", "approved"])
+        for i in range(months * rows):
+            sex = rng.choice(["F", "M"])
+            income = rng.normal(50 + 5 * (sex == "M"), 10)
+            label = "yes" if income + rng.normal(0, 5) > 52 else "no"
+            job = rng.choice(["office", "shop", ""])
+            month = f"2024-{i // rows + 1:02d}"
+            writer.writerow([i, month, rng.integers(18, 70), round(income, 1), job, sex, label])
+    return path
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """One run on a table, shared by the tests that only look at it."""
+    folder = tmp_path_factory.mktemp("own")
+    table = write_loans(folder / "loans.csv")
+    done = subprocess.run(
+        [sys.executable, "-m", "ffml", "run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL]
+        + ["--out", folder / "run"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_config_keeps_roles_and_fingerprint(learned):
+    config = json.loads((learned / "run" / "config.json").read_text())
+    assert config["data"]["roles"]["label"] == "approved"
+    assert len(config["data"]["fingerprint"]) == 64
+    assert config["data"]["sensitive"] == [{"name": "sex", "groups": ["F", "M"]}]
+
+
+def test_predict_without_jax_equals_the_loop_with_it(learned, tmp_path):
+    probe = f"""
+import sys
+from ffml.cli import main
+sys.argv = ["ffml", "predict", {str(learned / "run")!r}, {str(learned / "loans.csv")!r},
+            "--keep", "applicant", "--out", {str(tmp_path / "decisions.csv")!r}]
+try: main()
+except SystemExit as end: assert not end.code, end.code
+assert "jax" not in sys.modules, "predict started JAX"
+"""
+    subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True)
+    rows = list(csv.DictReader((tmp_path / "decisions.csv").read_text().splitlines()))
+    assert [row["applicant"] for row in rows[:3]] == ["0", "1", "2"] and len(rows) == 240
+    import jax
+
+    from ffml.artifact import load_model
+    from ffml.models import MODELS
+    from ffml.predict import preprocessor_of
+    from ffml.tables import open_table
+
+    model = load_model(learned / "run")
+    preprocessor = preprocessor_of(model)
+    (batch,) = open_table(learned / "loans.csv").batches(preprocessor.names)
+    x = model.scaler.transform(preprocessor.transform(batch))
+    apply = jax.jit(MODELS[model.model](**model.model_settings).apply)
+    expected = jax.nn.sigmoid(apply(jax.tree.map(np.asarray, model.params), x))
+    probability = np.array([float(row["probability"]) for row in rows])
+    np.testing.assert_allclose(probability, expected, atol=1e-5)
+    decided = np.array([int(row["decision"]) for row in rows])
+    np.testing.assert_array_equal(decided, probability > 0.5)
+
+
+def test_adapting_to_support_rows_changes_decisions_but_not_the_model(learned, tmp_path, run_main):
+    before = (learned / "run" / "model.safetensors").read_bytes()
+    support = write_loans(tmp_path / "support.csv", months=1, seed=9)
+    for name, more in (("plain", []), ("adapted", ["--support", support])):
+        code, out, err = run_main(
+            "predict", learned / "run", learned / "loans.csv", "--out", f"{name}.parquet", *more
+        )
+        assert code == 0, err
+    import pyarrow.parquet as parquet
+
+    plain, adapted = (
+        parquet.read_table(tmp_path / f"{name}.parquet")["probability"].to_numpy()
+        for name in ("plain", "adapted")
+    )
+    assert np.abs(plain - adapted).max() > 1e-4
+    assert (learned / "run" / "model.safetensors").read_bytes() == before
+
+
+def test_rows_are_decided_one_by_one(learned):
+    """A decision does not depend on the rows around it."""
+    from ffml.artifact import load_model
+    from ffml.predict import decide
+
+    model = load_model(learned / "run")
+    x = np.random.default_rng(0).normal(size=(50, len(model.schema.features)))
+    whole = decide(model, x).probability
+    alone = np.concatenate([decide(model, x[i : i + 1]).probability for i in range(50)])
+    np.testing.assert_allclose(whole, alone, atol=1e-6)
+
+
+def test_check_and_inspect_speak_json(learned, run_main):
+    code, out, _ = run_main("check", learned / "run", "--min-dp", "0", "--json")
+    assert code == 0 and json.loads(out)["verdict"] == "met"
+    code, out, _ = run_main("check", learned / "run", "--min-dp", "1")
+    assert code in (1, 3) and "DP ratio" in out
+    arguments = ["inspect", learned / "loans.csv", *ROLES]
+    code, out, _ = run_main(*arguments, "--json")
+    assert code == 0 and len(json.loads(out)["tasks"]) == 4
+    code, out, _ = run_main(*arguments)
+    assert code == 0 and "applicant" in out and "id" in out  # an id column is a likely mistake
+
+
+def test_sqlite_and_folder_give_the_same_rounds_as_the_file(learned, tmp_path, run_main):
+    import sqlite3
+
+    rows = list(csv.reader((learned / "loans.csv").read_text().splitlines()))
+    database = sqlite3.connect(tmp_path / "loans.db")
+    database.execute(
+        "CREATE TABLE loans (applicant INT, month TEXT, age REAL, income REAL, job TEXT, "
+        "sex TEXT, approved TEXT)"
+    )
+    cells = [[cell or None for cell in row] for row in rows[1:]]
+    database.executemany("INSERT INTO loans VALUES (?, ?, ?, ?, ?, ?, ?)", cells)
+    database.commit()
+    database.close()
+    (tmp_path / "folder").mkdir()
+    for month in sorted({row[1] for row in rows[1:]}):
+        with (tmp_path / "folder" / f"{month}.csv").open("w", newline="") as file:
+            body = [[*r[:1], *r[2:]] for r in rows[1:] if r[1] == month]
+            csv.writer(file).writerows([[*rows[0][:1], *rows[0][2:]], *body])
+    roles = ["--label", "approved", "--positive", "yes", "--sensitive", "sex"]
+    quick = ["--drop", "applicant", *QUICK, *SMALL, "--quiet"]
+    query = ["--sql", f"sqlite:///{tmp_path / 'loans.db'}", "--query", "SELECT * FROM loans"]
+    assert run_main("run", *query, *roles, "--task", "month", *quick, "--out", "sql")[0] == 0
+    assert run_main("run", tmp_path / "folder", *roles, *quick, "--out", "folder-run")[0] == 0
+    expected = (learned / "run" / "rounds.csv").read_bytes()
+    assert (tmp_path / "sql" / "rounds.csv").read_bytes() == expected
+    assert (tmp_path / "folder-run" / "rounds.csv").read_bytes() == expected
+
+
+def test_passwords_never_reach_a_file_or_a_message(tmp_path, run_main):
+    url = "postgresql://someone:verysecret@127.0.0.1:1/none"
+    code, out, err = run_main("run", "--sql", url, "--query", "SELECT 1", *ROLES, "--out", "x")
+    assert code == 2 and "verysecret" not in out + err and err.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_resume_of_a_table_run_refuses_changed_data(learned, tmp_path, run_main):
+    import shutil
+
+    shutil.copytree(learned / "run", tmp_path / "run")
+    table = write_loans(tmp_path / "loans.csv")
+    arguments = ["run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--quiet"]
+    assert run_main(*arguments, "--rounds", "2", "--out", "two")[0] == 0
+    table.write_text(table.read_text().replace("office", "outdoors"))
+    code, _, err = run_main("run", "--resume", tmp_path / "two")
+    assert code == 2 and "has changed since the run began" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.csv"], "missing.csv"),
+        (["loans.csv", "--label", "aproved"], "there is no label column 'aproved'; did you mean"),
+        (["loans.csv", *ROLES[:-2]], "--task"),
+        (
+            ["adult", "--label", "income"],
+            "--label is for tables of your own; 'adult' is a data set",
+        ),
+        (["--sql", "sqlite:///x.db", *ROLES], "a database needs --query"),
+        (["loans.csv", "--sql", "sqlite:///x.db"], "give either a table or --sql, not both"),
+        (["predict", "nowhere", "loans.csv"], "nowhere does not exist"),
+        (["check", "nowhere", "--min-dp", "0.5"], "nowhere holds no finished run"),
+    ],
+)
+def test_mistakes_with_tables(arguments, message, tmp_path, run_main):
+    write_loans(tmp_path / "loans.csv", rows=10)
+    before = sorted(tmp_path.rglob("*"))
+    words = arguments if arguments[0] in ("predict", "check") else ["run", *arguments]
+    code, _, err = run_main(*words)
+    assert code == 2 and err.startswith("error: ") and message in err and err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
