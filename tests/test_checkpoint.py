@@ -333,7 +333,8 @@ def test_the_golden_checkpoint_still_loads():
 
 def test_the_golden_run_can_still_be_resumed(tmp_path):
     run = shutil.copytree(GOLDEN / "run", tmp_path / "run")
-    directory = RunDirectory(run, golden_experiment())
+    config = run_config(saved_config(run)["run"])  # as it was, whatever today's defaults are
+    directory = RunDirectory(run, golden_experiment(config))
     directory.resume()
     assert len(directory.rounds) == 3 and not directory.nothing_left
     assert (run / "config.json").read_bytes() == (GOLDEN / "run" / "config.json").read_bytes()

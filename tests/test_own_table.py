@@ -33,9 +33,9 @@ def learned(tmp_path_factory):
     """One run on a table, shared by the tests that only look at it."""
     folder = tmp_path_factory.mktemp("own")
     table = write_loans(folder / "loans.csv")
+    arguments = [table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", folder / "run"]
     done = subprocess.run(
-        [sys.executable, "-m", "ffml", "run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL]
-        + ["--out", folder / "run"],
+        [sys.executable, "-m", "ffml", "run", *arguments],
         capture_output=True,
         text=True,
     )
@@ -86,7 +86,7 @@ def test_adapting_to_support_rows_changes_decisions_but_not_the_model(learned, t
     before = (learned / "run" / "model.safetensors").read_bytes()
     support = write_loans(tmp_path / "support.csv", months=1, seed=9)
     for name, more in (("plain", []), ("adapted", ["--support", support])):
-        code, out, err = run_main(
+        code, _, err = run_main(
             "predict", learned / "run", learned / "loans.csv", "--out", f"{name}.parquet", *more
         )
         assert code == 0, err

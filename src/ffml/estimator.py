@@ -85,7 +85,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     0.8
     """
 
-    # What a fitted one keeps, and the loop: as it is, or put aside since it was copied.
+    # What a fitted one keeps; the loop is there as such, or put aside since it was copied.
     _config: "RunConfig"
     _params: Params
     _scaler: RunningScaler
@@ -297,7 +297,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         preprocessor = Preprocessor.fit(table)
         schema = Schema(preprocessor.features, columns)
         self._loop = new_loop(config, schema, preprocessor.scaled)
-        self.__dict__.pop("_saved", None)
+        for name in ("_saved", "_params"):  # of an earlier fit: unfitted until this one is done
+            self.__dict__.pop(name, None)
         self._config, self.classes_ = config, classes
         self.preprocessor_, self.schema_ = preprocessor, schema
         self.rounds_: list[Round] = []

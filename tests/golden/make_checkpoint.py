@@ -54,12 +54,12 @@ def golden_tasks():
         yield Task(f"task {t + 1}", x, ((3 * i + t) % 5 < 2).astype(np.int32), groups)
 
 
-def golden_experiment():
+def golden_experiment(config=CONFIG):
     stream = Stream("golden", SCHEMA, golden_tasks, 4)
-    problem, learner = build_learner(CONFIG, SCHEMA, build_model(CONFIG), build_constraint(CONFIG))
+    problem, learner = build_learner(config, SCHEMA, build_model(config), build_constraint(config))
     scaler = RunningScaler.empty(np.array([True, True, False]))
-    loop = build_loop(CONFIG, SCHEMA, problem, learner, scaler)
-    return Experiment(CONFIG, stream, problem, loop)
+    loop = build_loop(config, SCHEMA, problem, learner, scaler)
+    return Experiment(config, stream, problem, loop)
 
 
 def main():

@@ -1,12 +1,12 @@
-"""The report: one HTML page that a person who was not there can read.
+"""The report: one HTML page, and a model card, that a person who was not there can read.
 
-It is a function of the files in a run directory and of nothing else. The same files give the
+Both are functions of the files in a run directory and of nothing else. The same files give the
 same bytes, and the page asks for nothing from elsewhere when it is opened.
 """
 
 from pathlib import Path
 
-__all__ = ["write_report"]
+__all__ = ["write_model_card", "write_report"]
 
 
 def write_report(run_dir: Path) -> Path:
@@ -17,3 +17,13 @@ def write_report(run_dir: Path) -> Path:
     page = Path(run_dir) / "report.html"
     page.write_text(render(read_run(Path(run_dir))), encoding="utf-8", newline="\n")
     return page
+
+
+def write_model_card(run_dir: Path) -> Path:
+    """Write ``model_card.md`` into ``run_dir`` from the files of that run and return its path."""
+    from ffml.report._card import model_card
+    from ffml.report._files import read_run
+
+    card = Path(run_dir) / "model_card.md"
+    card.write_text(model_card(read_run(Path(run_dir))), encoding="utf-8", newline="\n")
+    return card

@@ -56,6 +56,7 @@ class Run:
     rounds: Table
     groups: Table
     timings: Table | None  # runs may come without
+    inputs: tuple[str, ...] = ()  # columns of someone's own table that predictions need
 
     @property
     def constraints(self) -> list[str]:
@@ -85,12 +86,25 @@ def read_run(run_dir: Path) -> Run:
         rounds=_read_csv(run_dir / "rounds.csv", ROUND_COLUMNS),
         groups=_read_csv(run_dir / "groups.csv", GROUP_COLUMNS),
         timings=_read_csv(timings, ("round", "seconds")) if timings.exists() else None,
+        inputs=_input_columns(run_dir),
     )
     if "accuracy" not in run.summary.get("last_third", {}):
         raise FFMLError(f"{run_dir / 'summary.json'} lacks the last third's means: run again")
     if not len(run.rounds):
         raise FFMLError(f"{run_dir / 'rounds.csv'} has no rounds yet: let the run finish one first")
     return run
+
+
+def _input_columns(run_dir: Path) -> tuple[str, ...]:
+    """Find the columns that became features in the run's last checkpoint, where it has one."""
+    from ffml.generations import newest_generation
+
+    try:
+        newest = newest_generation(run_dir)
+    except FFMLError:  # all damaged: what the tables say can be told without
+        return ()
+    preprocessing = newest.contents.document.get("preprocessing") if newest else None
+    return tuple(str(column["name"]) for column in (preprocessing or {}).get("columns", ()))
 
 
 def _read_json(path: Path) -> dict[str, Any]:

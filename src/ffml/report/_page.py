@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ffml.report import _numbers, _tables, _words
+from ffml.report import _facts, _numbers, _tables, _words
 from ffml.report._charts import Chart, draw
 from ffml.report._curves import constraint_charts, describe, metric_charts
 from ffml.report._files import Run
@@ -26,7 +26,7 @@ def render(run: Run) -> str:
 def _context(run: Run) -> dict[str, Any]:
     config, constraint_curves = run.config, constraint_charts(run)
     return {
-        "title": f"{config.get('method')} on {config.get('data', {}).get('name')}",
+        "title": f"{config.get('method')} on {_words.data_name(run)}",
         "date": str(config.get("created") or "")[:10],
         "version": config.get("ffml_version") or _numbers.UNDEFINED,
         "interrupted": run.summary.get("status") != "complete",
@@ -144,46 +144,11 @@ def _lines(charts: list[Chart]) -> list[dict[str, str]]:
 
 def _settings(run: Run) -> list[dict[str, Any]]:
     """Group what the run was made with, for its last section."""
-    config, data = run.config, run.config.get("data", {})
-    groups = "; ".join(
-        f"{column.get('name')}: {', '.join(map(str, column.get('groups') or []))}"
-        for column in data.get("sensitive") or []
-    )
-    about_data = {
-        "Name": data.get("name"),
-        "Description": data.get("summary"),
-        "Label": data.get("label"),
-        "Protected columns": groups,
-        "Features": data.get("features"),
-        "Tasks": data.get("num_tasks"),
-        "Citation": data.get("citation"),
-        "Licence": data.get("licence"),
-    }
-    about_run = {
-        "Command": config.get("command"),
-        "Method": config.get("method"),
-        "Model": config.get("model"),
-        "Constraints": _words.constraint_phrase(run) or "none",
-        "Seed": config.get("seed"),
-        "Rounds asked for": config.get("rounds") or "all",
-        "Created": config.get("created"),
-        "Seconds": _numbers.number(float(run.summary.get("seconds") or math.nan), 1),
-        "Devices": config.get("devices"),
-        "ffml": config.get("ffml_version"),
-    }
     parts = {
-        "Data": about_data,
-        "Run": about_run | (config.get("versions") or {}),
-        "Settings": config.get("settings") or {},
+        "Data": _facts.data_facts(run),
+        "Run": _facts.run_facts(run),
+        "Settings": _facts.setting_facts(run),
     }
     return [
-        {"title": title, "entries": [(k, _text(v)) for k, v in part.items()]}
-        for title, part in parts.items()
-        if part
+        {"title": title, "entries": list(facts.items())} for title, facts in parts.items() if facts
     ]
-
-
-def _text(value: Any) -> str:
-    if value is None or value == "":
-        return _numbers.UNDEFINED
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from pathlib import PurePath
 
 import numpy as np
 
@@ -18,6 +19,21 @@ def constraint_phrase(run: Run) -> str:
     if len(bounds) != len(names):
         return listed(names)
     return listed([f"{name} ≤ {bound:g}" for name, bound in zip(names, bounds, strict=True)])
+
+
+def data_name(run: Run) -> str:
+    """Name what was learned from: a data set, a query, or a table's file without its folders."""
+    data, name = run.config.get("data", {}), str(run.config.get("data", {}).get("name"))
+    is_query = (run.config.get("run") or {}).get("data") == "sql"
+    return name if "fingerprint" not in data or is_query else PurePath(name).name or name
+
+
+def label_phrase(run: Run) -> str:
+    """Name what is predicted: the label, and which of its values counts as 1 where that is said."""
+    data = run.config.get("data", {})
+    positive = (data.get("roles") or {}).get("positive")
+    label = data.get("label") or "the label"
+    return f"{label} = {positive}" if positive is not None else str(label)
 
 
 def last_rounds(run: Run) -> int:
@@ -85,7 +101,7 @@ def _what(run: Run) -> str:
     asked = constraint_phrase(run)
     return (
         f"{config.get('method')} (model {config.get('model')}) learned to predict"
-        f" {data.get('label') or 'the label'} on {data.get('name')} in"
+        f" {label_phrase(run)} on {data_name(run)} in"
         f" {counted(len(run.rounds), 'round')}, one task each{groups}; it was "
         + (f"asked to keep {asked}." if asked else "given no fairness constraint.")
     )
