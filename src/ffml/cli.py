@@ -1,5 +1,6 @@
 """The command line: ``ffml run``, ``ffml datasets``, ``ffml methods``, ``ffml constraints``."""
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -45,20 +46,22 @@ def run(
             show_default=False,
         ),
     ] = None,
-    method: Annotated[str, option(WHAT, "Learner; see `ffml methods`. [ffml]")] = "ffml",
+    method: Annotated[str, option(WHAT, "Learner; see `ffml methods`. (default: ffml)")] = "ffml",
     constraint: Annotated[
         list[str] | None,
         option(WHAT, "Fairness notion; give it again for several. See `ffml constraints`."),
     ] = None,
     bound: Annotated[
-        list[float] | None, option(WHAT, "ε of each constraint: |gap| <= ε. [0.02]")
+        list[float] | None, option(WHAT, "ε of each constraint: |gap| <= ε. (default: 0.02)")
     ] = None,
     temperature: Annotated[
-        float | None, option(WHAT, "τ of the smooth decision σ(h/τ). [1]")
+        float | None, option(WHAT, "τ of the smooth decision σ(h/τ). (default: 1)")
     ] = None,
     model: Annotated[str | None, option(WHAT, "linear or mlp.")] = None,
-    hidden: Annotated[str | None, option(WHAT, "Widths of the mlp's layers. [40,40]")] = None,
-    l2: Annotated[float | None, option(WHAT, "μ of the penalty μ/2 ‖θ‖². [0]")] = None,
+    hidden: Annotated[
+        str | None, option(WHAT, "Widths of the mlp's layers. (default: 40,40)")
+    ] = None,
+    l2: Annotated[float | None, option(WHAT, "μ of the penalty μ/2 ‖θ‖². (default: 0)")] = None,
     sensitive: Annotated[
         list[str] | None, option(TABLE, "Protected column; give it again for several.")
     ] = None,
@@ -77,15 +80,14 @@ def run(
         str | None,
         option(
             TABLE,
-            "Database instead of a table: sqlite:///FILE or postgresql://…",
-            envvar="FFML_SQL_URL",
+            "Database: sqlite:///FILE or postgresql://… (default: $FFML_SQL_URL)",
         ),
     ] = None,
     query: Annotated[str | None, option(TABLE, "Query whose rows are the table.")] = None,
-    rounds: Annotated[int | None, option(WHAT, "Stop after so many tasks. [all]")] = None,
-    seed: Annotated[int, option(WHAT, "Draws task order, splits and start. [0]")] = 0,
+    rounds: Annotated[int | None, option(WHAT, "Stop after so many tasks. (default: all)")] = None,
+    seed: Annotated[int, option(WHAT, "Draws task order, splits and start. (default: 0)")] = 0,
     preset: Annotated[
-        str, option(ALGORITHM, "Named settings: default, or paper (Table 3). [default]")
+        str, option(ALGORITHM, "Named settings: default, or paper (Table 3). (default: default)")
     ] = "default",
     inner_lr: Annotated[float | None, option(ALGORITHM, "η₁, step size of the adaptation.")] = None,
     outer_lr: Annotated[float | None, option(ALGORITHM, "η₂, step size of θ.")] = None,
@@ -133,19 +135,21 @@ def run(
     first_order: Annotated[
         bool | None, option(ALGORITHM, "Ignore second derivatives.", "--first-order")
     ] = None,
-    shots: Annotated[int | None, option(MEMORY, "Rows drawn of each class. [100]")] = None,
+    shots: Annotated[int | None, option(MEMORY, "Rows drawn of each class. (default: 100)")] = None,
     validation_fraction: Annotated[
-        float | None, option(MEMORY, "Part of a task that judges the decision. [0.5]")
+        float | None, option(MEMORY, "Part of a task that judges the decision. (default: 0.5)")
     ] = None,
     tasks_per_round: Annotated[
-        int | None, option(MEMORY, "|U|: tasks that a round learns from. [32]")
+        int | None, option(MEMORY, "|U|: tasks that a round learns from. (default: 32)")
     ] = None,
-    rows_per_task: Annotated[int | None, option(MEMORY, "Rows kept of a task. [1024]")] = None,
+    rows_per_task: Annotated[
+        int | None, option(MEMORY, "Rows kept of a task. (default: 1024)")
+    ] = None,
     memory_policy: Annotated[
-        str | None, option(MEMORY, "Tasks kept: all, recent or reservoir. [all]")
+        str | None, option(MEMORY, "Tasks kept: all, recent or reservoir. (default: all)")
     ] = None,
     memory_capacity: Annotated[
-        int | None, option(MEMORY, "Most tasks kept by recent and reservoir. [256]")
+        int | None, option(MEMORY, "Most tasks kept by recent and reservoir. (default: 256)")
     ] = None,
     inner_constraints: Annotated[
         bool | None, option(ABLATION, "Without inner constraints.", " /--no-inner-constraints")
@@ -157,7 +161,7 @@ def run(
         bool | None, option(ABLATION, "Without the augmented term.", " /--no-augmented-term")
     ] = None,
     out: Annotated[
-        Path | None, option(OUTPUT, "Folder for the run's files. [runs/DATA-METHOD-SEED]")
+        Path | None, option(OUTPUT, "Folder for the run's files. (default: runs/DATA-METHOD-SEED)")
     ] = None,
     overwrite: Annotated[
         bool, option(OUTPUT, "Replace a run in that folder.", "--overwrite")
@@ -167,7 +171,10 @@ def run(
         option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
     ] = None,
     data_home: Annotated[
-        Path | None, option(OUTPUT, "Where downloaded data are kept. [$FFML_DATA_HOME]")
+        Path | None,
+        option(
+            OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"
+        ),
     ] = None,
     quiet: Annotated[bool, option(OUTPUT, "No progress, no summary.", "--quiet", "-q")] = False,
     json_output: Annotated[bool, option(OUTPUT, "Print the summary as JSON.", "--json")] = False,
@@ -176,6 +183,7 @@ def run(
 
     [bold]Example:[/bold] ffml run adult --constraint demographic-parity --bound 0.02
     """
+    sql = sql or (os.environ.get("FFML_SQL_URL") if query else None)
     given = {name: value for name, value in locals().items() if value is not None}
     from ffml.cli_data import resolve, table_options
     from ffml.cli_run import resume_stream, run_stream

@@ -1,6 +1,7 @@
 """Commands on your own tables and on finished runs: ``inspect``, ``predict``, ``check``."""
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,6 +51,7 @@ def inspect(
         intersect=intersect,
         query=query,
     )
+    sql = sql or (os.environ.get("FFML_SQL_URL") if query else None)
     name, options = resolve(table, options, sql)
     stream, _ = open_stream(name, options, seed=0, sql_url=sql)
     inspection = inspect_stream(stream)

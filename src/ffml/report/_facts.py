@@ -6,6 +6,7 @@ from typing import Any
 from ffml.report import _numbers, _words
 from ffml.report._files import Run
 
+
 def data_facts(run: Run) -> dict[str, str]:
     """Say what was learned from; what a run does not know is left out."""
     data, roles = run.config.get("data", {}), run.config.get("data", {}).get("roles")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 # Everything that CommonMark or GitHub's dialect could take for more than a character of a text.
-_SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#$@:])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#$])")
 
 
 def escape(text: object) -> str:
@@ -28,13 +28,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: in
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
 
 
+def bullets(texts: Iterable[str]) -> str:
+    """Write a list of sentences that are escaped already."""
+    return "\n".join(f"- {text}" for text in texts)
+
+
 def items(pairs: Iterable[tuple[str, str]]) -> str:
     """Write a list of named facts, both parts escaped already.
 
     >>> print(items([("Seed", "0")]))
     - **Seed**: 0
     """
-    return "\n".join(f"- **{name}**: {value}" for name, value in pairs)
+    return bullets(f"**{name}**: {value}" for name, value in pairs)
 
 
 def fenced(text: str, language: str = "") -> str:

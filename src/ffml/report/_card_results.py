@@ -1,0 +1,93 @@
+"""The part of the model card that says what was measured, and what could not be."""
+
+import math
+
+import numpy as np
+
+from ffml.report import _tables, _words
+from ffml.report._files import Run
+from ffml.report._markdown import bullets, escape, table
+from ffml.report._numbers import UNDEFINED, counted, interval, listed, percent, rate
+
+_METRICS = {
+    "dp": "Demographic parity (DP) ratio",
+    "eo": "Equalized odds (EO) ratio",
+    "disc": "Gap in selection rates",
+    "balanced_accuracy": "Balanced accuracy",
+    "accuracy": "Accuracy",
+}
+
+
+def evaluation(run: Run) -> list[str]:
+    """Return metrics with intervals and ceilings, pooled, and what became of the constraints."""
+    header = ["metric", "all rounds", "95 % interval", "noise ceiling", "of ceiling"]
+    header += ["last third", "95 % interval", "noise ceiling", "of ceiling"]
+    parts = ("pooled", "pooled_last_third")
+    rows = [
+        [name, *(cell for part in parts for cell in _metric_cells(run, part, metric))]
+        for metric, name in _METRICS.items()
+    ]
+    return [
+        "## Evaluation",
+        "In every round the model decided about rows of a new task that it had not learned from,"
+        " after adapting to other rows of that task. Below, these rows are pooled over all rounds,"
+        " and over the last third of them. The noise ceiling is what decisions unrelated to the"
+        " groups would show on as many rows; intervals are bootstrapped.",
+        table(header, rows),
+        *_constraints(run),
+    ]
+
+
+def _metric_cells(run: Run, part: str, metric: str) -> list[str]:
+    value, low, high, ceiling, share = (
+        run.statistic(part, f"{metric}{end}")
+        for end in ("", "_low", "_high", "_ceiling", "_of_ceiling")
+    )
+    return [rate(value), interval(low, high) or UNDEFINED, rate(ceiling), percent(share)]
+
+
+def _constraints(run: Run) -> list[str]:
+    rows = [
+        [escape(row["name"]), row["within"], row["largest"], row["multiplier"]]
+        for row in _tables.constraint_totals(run)
+    ]
+    header = ["constraint", "rounds with gap ≤ ε", "largest gap − ε", "last λ"]
+    return [table(header, rows)] if rows else []
+
+
+def groups(run: Run) -> list[str]:
+    """Return one table for each protected column."""
+    keys = ("selection_rate", "true_positive_rate", "false_positive_rate", "accuracy", "n")
+    keys += ("n_label_1", "n_selected")
+    header = ["selection rate", "true positive rate", "false positive rate", "accuracy", "rows"]
+    header += ["label 1", "selected"]
+    parts = ["## By group, all rounds pooled"]
+    for group_table in _tables.group_tables(run):
+        rows = [[escape(row["group"]), *(row[key] for key in keys)] for row in group_table["rows"]]
+        parts.append(table([escape(group_table["column"]), *header], rows))
+    return parts
+
+
+def unmeasured(run: Run) -> list[str]:
+    """Say what is not known, and why."""
+    rounds, found = len(run.rounds), []
+    for metric in ("dp", "eo"):
+        missing = int(np.isnan(run.rounds.numbers(metric)).sum())
+        if missing:
+            reasons = _words.undefined_reasons(run, metric).most_common()
+            why = "; ".join(f"{escape(reason)}: {counted(n, 'round')}" for reason, n in reasons)
+            because = f" ({why})" if why else ""
+            found.append(f"{metric.upper()} in {missing} of {rounds} rounds{because}.")
+    small = int((run.rounds.numbers("n_validation") < _tables.MIN_VALIDATION_ROWS).sum())
+    if small:
+        few = f"fewer than {_tables.MIN_VALIDATION_ROWS} rows"
+        found.append(
+            f"{small} of {rounds} rounds were judged on {few}: one by one they say little."
+        )
+    for part, name in (("pooled", "all rounds"), ("pooled_last_third", "the last third")):
+        unknown = [m.upper() for m in ("dp", "eo") if math.isnan(run.statistic(part, m))]
+        if unknown:
+            found.append(f"{listed(unknown)} of {name} pooled.")
+    enough = f"at least {_tables.MIN_VALIDATION_ROWS} rows"
+    nothing = f"Both ratios could be measured in every round, on {enough} each."
+    return ["## What could not be measured", bullets(found) if found else nothing]
