@@ -3,6 +3,8 @@ import sys
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Most of the tests' time goes into compiling: let XLA try less hard, here and in subprocesses.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import jax
 import numpy as np

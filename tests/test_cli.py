@@ -97,7 +97,7 @@ BAD = [
     (["adult", "--seed", "-1"], "seed must be >= 0, got -1"),
     (["adult", "--rounds", "0"], "rounds must be >= 1, got 0"),
     (["adult", "--hidden", "a,b"], "--hidden takes widths such as 40,40, got 'a,b'"),
-    (["adult", "--hidden", "0"], "hidden must be one or more widths >= 1"),
+    (["adult", "--model", "mlp", "--hidden", "0"], "hidden must be one or more widths >= 1"),
     (["adult", "--model", "linear", "--hidden", "4"], "model 'linear' has no setting 'hidden'"),
     (["adult", "--validation-fraction", "1"], "validation_fraction must be between 0 and 1"),
     (["adult", "--temperature", "0"], "temperature must be > 0, got 0.0"),
@@ -106,7 +106,7 @@ BAD = [
     (["crime", "--sensitive", "sex"], "data set 'crime' has no option 'sensitive'"),
     (["adult", "--out", "file"], "file is a file, not a folder; choose another --out"),
     (["adult", "--nonsense"], "No such option"),
-    ([], "Missing argument"),
+    ([], "give a data set (see 'ffml datasets'), a table's path, or --sql"),
     (["bank", "--data-home", "corrupt"], "bank-additional-full.csv"),
 ]
 

@@ -8,6 +8,7 @@ from ffml.artifact import SavedModel
 from ffml.base import Params
 from ffml.evaluation import support_batch
 from ffml.experiment import build_constraint, build_learner, build_model
+from ffml.online import SUPPORT
 from ffml.predict import preprocessor_of
 from ffml.runconfig import run_config
 from ffml.tables import Source, labelled_task
@@ -36,6 +37,6 @@ def adapted_params(model: SavedModel, support: Source) -> Params:
         params=jax.tree.map(jnp.asarray, model.params), multipliers=jnp.asarray(model.multipliers)
     )
     rows = np.arange(len(task.y))
-    rng = np.random.default_rng(config.seed)
+    rng = np.random.default_rng([config.seed, model.round + 1, SUPPORT])  # as the loop draws
     batch = support_batch(task, model.schema, rows, config.shots, rng)
     return jax.device_get(learner.adapt(state, batch))

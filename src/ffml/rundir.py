@@ -22,7 +22,7 @@ from ffml.experiment import Experiment
 from ffml.online import Round
 from ffml.position import Position
 from ffml.runconfig import config_document, refuse_changes
-from ffml.runfiles import CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
+from ffml.runfiles import CARD, CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
 from ffml.runsummary import run_summary
 
 
@@ -56,7 +56,7 @@ class RunDirectory:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock()
             self.checkpoints.clear()
-            for name in (*TABLES, SUMMARY, REPORT, MODEL):
+            for name in (*TABLES, SUMMARY, REPORT, CARD, MODEL):
                 durable.unlink(self.folder / name)
             durable.write_atomically(self.folder / CONFIG, to_json(self.config))
         self._left = self._stream()
@@ -111,13 +111,14 @@ class RunDirectory:
                 durable.append(self.folder / name, text.encode())
 
     def finish(self, status: str) -> Path:
-        """Write summary, report and model of the rounds done so far; return the report's path."""
-        from ffml.report import write_report
+        """Write summary, report, model card and model so far; return the report's path."""
+        from ffml.report import write_model_card, write_report
 
         with self._writing():
             self._write_tables()
             durable.write_atomically(self.folder / SUMMARY, to_json(self.summary(status)))
             report = write_report(self.folder)
+            write_model_card(self.folder)
             write_model(self.folder, status)  # the last: with it, everything is there
         return report
 
@@ -130,7 +131,8 @@ class RunDirectory:
             return False
         same = summary == to_json(self.summary("complete"))
         finished = (model.status, model.round) == ("complete", len(self.rounds))
-        return self.nothing_left and same and finished and (self.folder / REPORT).exists()
+        shown = all((self.folder / name).exists() for name in (REPORT, CARD))
+        return self.nothing_left and same and finished and shown
 
     def summary(self, status: str) -> dict[str, Any]:
         """Means over all rounds and over the last third, and metrics of all rows pooled."""

@@ -20,7 +20,7 @@ CONFIG, ROUNDS, GROUPS, TIMINGS, SUMMARY = (
     "timings.csv",
     "summary.json",
 )
-REPORT = "report.html"
+REPORT, CARD = "report.html", "model_card.md"
 TABLES = (ROUNDS, GROUPS, TIMINGS)
 
 

@@ -96,20 +96,21 @@ def _method(run: Run) -> list[str]:
 
 
 def _limitations(run: Run) -> list[str]:
-    within, measured = _words.rounds_within_bounds(run)
     texts = [
         "The figures describe gaps on the rows that were measured. They do not show that the model"
         " is free of discrimination.",
-        "Labels are taken as they are: if past decisions were biased, a model that agrees with them is too.",
+        "Labels are taken as they are: if past decisions were biased, a model that agrees with them"
+        " is too.",
         "Pooled figures mix gaps within tasks with gaps between them. Intervals treat rows as"
         " independent of each other, and later populations may differ from all of these.",
         "Probabilities have not been calibrated.",
     ]
     if run.constraints:
-        texts.insert(
-            1,
+        within, measured = _words.rounds_within_bounds(run)
+        texts.append(
             "The constraints bound a gap between the groups’ scores over time, not the gap between"
-            f" decisions in every round: they were within their bounds in {within} of {counted(measured, 'round')}.",
+            " decisions in every round: they were within their bounds in"
+            f" {within} of {counted(measured, 'round')}."
         )
     collapsed = int(run.summary.get("collapsed_rounds") or 0)
     if collapsed:

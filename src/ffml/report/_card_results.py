@@ -57,8 +57,8 @@ def _constraints(run: Run) -> list[str]:
 
 def groups(run: Run) -> list[str]:
     """Return one table for each protected column."""
-    keys = ("selection_rate", "true_positive_rate", "false_positive_rate", "accuracy", "n")
-    keys += ("n_label_1", "n_selected")
+    keys = ["selection_rate", "true_positive_rate", "false_positive_rate", "accuracy", "n"]
+    keys += ["n_label_1", "n_selected"]
     header = ["selection rate", "true positive rate", "false positive rate", "accuracy", "rows"]
     header += ["label 1", "selected"]
     parts = ["## By group, all rounds pooled"]
