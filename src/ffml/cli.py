@@ -21,10 +21,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-WHAT, TABLE, ALGORITHM, MEMORY, ABLATION, OUTPUT = (
+WHAT, TABLE, ALGORITHM, OTHERS, MEMORY, ABLATION, OUTPUT = (
     "What to learn",
     "Your own table (guessed where only one column will do)",
     "Algorithm (default: the preset's value)",
+    "Other methods (their settings and defaults: `ffml methods`)",
     "Memory and protocol",
     "Ablations of the paper",
     "Output",
@@ -46,7 +47,9 @@ def run(
             show_default=False,
         ),
     ] = None,
-    method: Annotated[str, option(WHAT, "Learner; see `ffml methods`. (default: ffml)")] = "ffml",
+    method: Annotated[
+        str | None, option(WHAT, "Learner; see `ffml methods`. (default: ffml)")
+    ] = None,
     constraint: Annotated[
         list[str] | None,
         option(WHAT, "Fairness notion; give it again for several. See `ffml constraints`."),
@@ -85,7 +88,9 @@ def run(
     ] = None,
     query: Annotated[str | None, option(TABLE, "Query whose rows are the table.")] = None,
     rounds: Annotated[int | None, option(WHAT, "Stop after so many tasks. (default: all)")] = None,
-    seed: Annotated[int, option(WHAT, "Draws task order, splits and start. (default: 0)")] = 0,
+    seed: Annotated[
+        int | None, option(WHAT, "Draws task order, splits and start. (default: 0)")
+    ] = None,
     preset: Annotated[
         str, option(ALGORITHM, "Named settings: default, or paper (Table 3). (default: default)")
     ] = "default",
@@ -135,6 +140,23 @@ def run(
     first_order: Annotated[
         bool | None, option(ALGORITHM, "Ignore second derivatives.", "--first-order")
     ] = None,
+    lr: Annotated[float | None, option(OTHERS, "η, step size.")] = None,
+    num_steps: Annotated[int | None, option(OTHERS, "Gradient steps on each task.")] = None,
+    penalty: Annotated[float | None, option(OTHERS, "β of twp: what a violation costs.")] = None,
+    gradient_bound: Annotated[
+        float | None, option(OTHERS, "G, bounding the slopes of loss and constraints.")
+    ] = None,
+    exponent: Annotated[
+        float | None, option(OTHERS, "β of adp-olc: steps shrink with 1/t^β.")
+    ] = None,
+    strong_convexity: Annotated[
+        float | None, option(OTHERS, "H₁ of gen-olc: steps are H₁/(t+1).")
+    ] = None,
+    difference_bound: Annotated[float | None, option(OTHERS, "ε of the fairlearn methods.")] = None,
+    max_iter: Annotated[
+        int | None, option(OTHERS, "Most iterations of a fit by fairlearn.")
+    ] = None,
+    inverse_l2: Annotated[float | None, option(OTHERS, "C of the refitted models.")] = None,
     shots: Annotated[int | None, option(MEMORY, "Rows drawn of each class. (default: 100)")] = None,
     validation_fraction: Annotated[
         float | None, option(MEMORY, "Part of a task that judges the decision. (default: 0.5)")
@@ -166,6 +188,10 @@ def run(
     overwrite: Annotated[
         bool, option(OUTPUT, "Replace a run in that folder.", "--overwrite")
     ] = False,
+    config: Annotated[
+        Path | None,
+        option(OUTPUT, "Settings from a JSON file, or from a run's config.json.", metavar="FILE"),
+    ] = None,
     resume: Annotated[
         Path | None,
         option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
@@ -187,6 +213,7 @@ def run(
     given = {name: value for name, value in locals().items() if value is not None}
     from ffml.cli_data import resolve, table_options
     from ffml.cli_run import resume_stream, run_stream
+    from ffml.configfile import read_config
     from ffml.sources import TABLE_OPTIONS
 
     if resume is not None:
@@ -203,8 +230,11 @@ def run(
     options = table_options(
         **{name: given.pop(name, None) for name in (*TABLE_OPTIONS, "sensitive", "intersect")}
     )
-    source, options = resolve(data, options, sql)
-    about = "context data sql preset out overwrite data_home quiet json_output"
+    settings = read_config(config) if config else {}
+    options = settings.pop("data_options", {}) | options
+    source, options = resolve(data or settings.pop("data", None), options, sql)
+    settings.pop("data", None)
+    about = "context data sql config preset out overwrite data_home quiet json_output"
     for name in about.split():
         given.pop(name, None)
     for singular, plural in (("constraint", "constraints"), ("bound", "bounds")):
@@ -214,7 +244,7 @@ def run(
         given["hidden"] = _widths(hidden)
     run_stream(
         source,
-        given | ({"data_options": options} if options else {}),
+        settings | given | ({"data_options": options} if options else {}),
         preset=preset,
         out=out,
         overwrite=overwrite,

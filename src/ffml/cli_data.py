@@ -76,6 +76,7 @@ def resolve(
     """Find out what the data are: a data set, a table (whose roles are filled in) or a query."""
     from ffml.sources import SQL, is_table, with_roles
 
+    data = None if data == SQL and sql_url else data  # as a run's config.json has it
     if sql_url is not None:
         if data is not None:
             raise FFMLError(f"give either a table or --sql, not both ('{data}' and --sql)")
@@ -84,7 +85,8 @@ def resolve(
         raise FFMLError("give a data set (see 'ffml datasets'), a table's path, or --sql")
     if not is_table(data):
         return data, options
-    return str(Path(data).resolve()), with_roles(data, options)
+    path = str(Path(data).resolve())
+    return path, with_roles(path, options)
 
 
 def predict(

@@ -90,6 +90,12 @@ def _play(console: Console, directory: "RunDirectory", as_json: bool) -> None:
                 live.show(record)
         except KeyboardInterrupt:
             status = "interrupted"
+        except FFMLError:
+            if directory.rounds:  # what was done stays, and can be gone on with
+                directory.finish("interrupted")
+            else:
+                directory.discard()
+            raise
     if not directory.rounds:
         console.print("interrupted before the first round was done; nothing to report")
         raise typer.Exit(130)

@@ -7,9 +7,10 @@ writes them anew from the checkpoint.
 """
 
 import os
+import shutil
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,14 @@ class RunDirectory:
             self.rounds = rounds
             for name, text in self._table_texts([record], header=len(rounds) == 1).items():
                 durable.append(self.folder / name, text.encode())
+
+    def discard(self) -> None:
+        """Leave nothing behind of a run that could not do its first round."""
+        for name in (CONFIG, *TABLES, SUMMARY, REPORT, CARD, MODEL):
+            durable.unlink(self.folder / name)
+        shutil.rmtree(self.checkpoints.folder, ignore_errors=True)
+        with suppress(OSError):  # the folder may hold files of the person's
+            self.folder.rmdir()
 
     def finish(self, status: str) -> Path:
         """Write summary, report, model card and model so far; return the report's path."""

@@ -1,0 +1,130 @@
+"""fairlearn, refitted on everything seen: what a user would take today."""
+
+from typing import Any
+
+import numpy as np
+
+from ffml.base import Array, Learner, Params, Problem
+from ffml.checks import at_least, positive
+from ffml.methods._refit import (
+    Rows,
+    constant_params,
+    logistic_params,
+    logistic_regression,
+    needed,
+    refitting,
+    repeated,
+)
+
+CERTAIN = 1e-3  # a probability of 0 or 1 is reported this far from it: logits stay finite
+
+
+def fairlearn_dp(
+    problem: Problem,
+    *,
+    difference_bound: float = 0.01,
+    max_iter: int = 50,
+    inverse_l2: float = 1.0,
+) -> Learner:
+    """Refit fairlearn's ExponentiatedGradient with demographic parity on all rows seen.
+
+    For every decision, on the rows of rounds 1 … t-1 and the support rows of round t::
+
+        Q_t = argmin_Q error(Q)   s.t.   |P_Q(ŷ=1 | s) - P_Q(ŷ=1)| <= ε for every group s
+
+    over mixtures Q = Σ_i q_i h_i of logistic regressions (scikit-learn's, classes balanced). The
+    mixture is random; decided is ŷ = 1 where ``P_Q(ŷ=1 | x) = Σ_i q_i h_i(x) > 1/2``, so that
+    equal people are treated equally, and the logit is that of this probability, kept
+    away from 0 and 1 (the loss of a round therefore says little).
+
+    Rows: each kept row of a task is repeated as often as it stands for others, so that label
+    rates and sizes of tasks are those of the whole data. Groups are those of all protected
+    columns together (their intersection). If the rows have one label or one group only, the
+    plain logistic regression is used. The problem's own model, constraints and bounds are
+    not, and the multipliers stay 0.
+
+    Args:
+        problem: only its number of constraints is used.
+        difference_bound: ε; the default is fairlearn's.
+        max_iter: most iterations of a fit, each of them several logistic regressions; the
+            default is fairlearn's. It ends earlier once the duality gap is small.
+        inverse_l2: C of the logistic regression.
+
+    Differs from the paper: its learner minimises the weighted error; ours balances the classes
+    of the labels that the reduction gives it, for the sake of balanced accuracy, and decides
+    for the likelier label instead of at random.
+
+    Reference: Agarwal, Beygelzimer, Dudík, Langford & Wallach, "A Reductions Approach to Fair
+    Classification", ICML 2018.
+    """
+    return _fair_refit(problem, "DemographicParity", difference_bound, max_iter, inverse_l2)
+
+
+def fairlearn_eo(
+    problem: Problem,
+    *,
+    difference_bound: float = 0.01,
+    max_iter: int = 50,
+    inverse_l2: float = 1.0,
+) -> Learner:
+    """Refit fairlearn's ExponentiatedGradient with equalized odds on all rows seen.
+
+    As `fairlearn_dp`, with ``|P_Q(ŷ=1 | s, y) - P_Q(ŷ=1 | y)| <= ε`` for every group s and both
+    labels y.
+    """
+    return _fair_refit(problem, "EqualizedOdds", difference_bound, max_iter, inverse_l2)
+
+
+def _fair_refit(
+    problem: Problem, notion: str, difference_bound: float, max_iter: int, inverse_l2: float
+) -> Learner:
+    positive(difference_bound=difference_bound, inverse_l2=inverse_l2)
+    at_least(1, max_iter=max_iter)
+    needed("fairlearn", "sklearn")
+
+    def fit(rows: Rows) -> Params:
+        rows = repeated(rows)
+        if len(np.unique(rows.y)) < 2 or len(np.unique(rows.s, axis=0)) < 2:
+            return _mixture([(1.0, logistic_params(rows, inverse_l2))])
+        return _fair_mixture(rows, notion, difference_bound, max_iter, inverse_l2)
+
+    return refitting(problem, fit, mixture_logits)
+
+
+def _fair_mixture(
+    rows: Rows, notion: str, difference_bound: float, max_iter: int, inverse_l2: float
+) -> dict[str, np.ndarray]:
+    """Fit with fairlearn, and keep what its mixture is made of."""
+    from fairlearn import reductions
+
+    fair = reductions.ExponentiatedGradient(
+        logistic_regression(inverse_l2),
+        getattr(reductions, notion)(difference_bound=difference_bound),
+        max_iter=max_iter,
+    )
+    groups = np.unique(rows.s, axis=0, return_inverse=True)[1].ravel()
+    fair.fit(rows.x, rows.y, sensitive_features=groups)
+    used = [i for i in fair.weights_.index if fair.weights_[i] > 0]
+    return _mixture([(fair.weights_[i], _linear(fair.predictors_[i], rows)) for i in used])
+
+
+def _linear(predictor: Any, rows: Rows) -> dict[str, np.ndarray]:
+    """Return a member's weights; where one label was all it was given, it is a constant."""
+    if not hasattr(predictor, "coef_"):
+        return constant_params(rows.x.shape[1], int(predictor.constant))
+    return {"w": predictor.coef_[0], "b": predictor.intercept_[0]}
+
+
+def _mixture(members: list[tuple[float, dict[str, np.ndarray]]]) -> dict[str, np.ndarray]:
+    return {
+        "w": np.stack([params["w"] for _, params in members], axis=1),  # (features, members)
+        "b": np.stack([params["b"] for _, params in members]),
+        "share": np.array([share for share, _ in members]),
+    }
+
+
+def mixture_logits(params: Params, x: Array) -> Array:
+    """``log(p/(1-p))`` of ``p = Σ_i q_i 1[x w_i + b_i > 0]``, kept away from 0 and 1."""
+    decisions = np.asarray(x) @ params["w"] + params["b"] > 0
+    probability = np.clip(decisions @ params["share"], CERTAIN, 1 - CERTAIN)
+    return np.log(probability / (1 - probability))

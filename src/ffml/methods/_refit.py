@@ -1,0 +1,164 @@
+"""Refitting on everything seen: what a user without online learning does each month."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ffml.base import Array, Batch, FFMLError, Info, LabelledTask, Learner, Params, Problem
+from ffml.checks import positive
+
+
+class Rows(NamedTuple):
+    """Labelled rows, each standing for as many rows of its task as ``times`` says."""
+
+    x: np.ndarray  # (n, features)
+    y: np.ndarray  # (n,) 0 or 1
+    s: np.ndarray  # (n, contrasts)
+    times: np.ndarray  # (n,)
+
+
+class RefitState(NamedTuple):
+    """What was seen. There are no parameters between rounds: each decision is a new fit."""
+
+    params: Params  # none: {}
+    multipliers: Array  # none: 0
+    seen: Rows
+
+
+def refit(problem: Problem, *, inverse_l2: float = 1.0) -> Learner:
+    """Refit a logistic regression for every decision on all rows seen and the new support rows.
+
+    ``θ_t = argmin_θ C Σ_rows c_y ℓ(x θ, y) + ‖θ‖²/2`` over rounds 1 … t-1 and the support rows of
+    round t, with class weights c that make both labels count the same; scikit-learn's
+    ``LogisticRegression(class_weight="balanced")``. Rows of a single label decide that label. No
+    fairness, no adaptation, and the problem's own model is not used.
+
+    Args:
+        problem: only its number of constraints is used: the multipliers stay 0.
+        inverse_l2: C.
+
+    Reference: Pedregosa et al., "Scikit-learn: Machine Learning in Python", JMLR 12, 2011.
+    """
+    positive(inverse_l2=inverse_l2)
+    needed("sklearn")
+
+    def fit(rows: Rows) -> Params:
+        return logistic_params(repeated(rows), inverse_l2)
+
+    def predict(params: Params, x: Array) -> Array:
+        return x @ params["w"] + params["b"]
+
+    return refitting(problem, fit, predict)
+
+
+def refitting(
+    problem: Problem, fit: Callable[[Rows], Params], predict: Callable[[Params, Array], Array]
+) -> Learner:
+    """Build the learner that fits anew, for each decision, on all rows seen plus the support.
+
+    Tasks come with a bounded number of rows, shared evenly by the labels (``rows_per_task``).
+    Each kept row counts ``totals/counts`` times, so that both the label rates and the sizes of
+    the tasks are those of the whole data. Support rows count once, or more often where their
+    label was drawn less often than it occurs.
+    """
+
+    def init(key: Array) -> RefitState:
+        del key
+        nobody = Rows(
+            np.zeros((0, 0), np.float32),
+            np.zeros(0, np.int32),
+            np.zeros((0, 0), np.float32),
+            np.zeros(0, np.int32),
+        )
+        return RefitState({}, np.zeros(problem.num_constraints, np.float32), nobody)
+
+    def adapt(state: RefitState, support: Batch) -> Params:
+        return fit(joined(state.seen, support_rows(support)))
+
+    def update(key: Array, state: RefitState, task: LabelledTask, memory: LabelledTask):
+        del key, memory
+        info = Info(0.0, np.zeros_like(state.multipliers), 0, 0.0)
+        return state._replace(seen=joined(state.seen, task_rows(task))), info
+
+    return Learner(init, adapt, predict, update, pure=False)
+
+
+def task_rows(task: LabelledTask) -> Rows:
+    """Take the kept rows of a revealed task, standing for all of its rows."""
+    counts, totals = np.asarray(task.counts), np.asarray(task.totals)
+    return Rows(
+        np.asarray(task.x[: counts.sum()], np.float32),
+        np.repeat(np.array([0, 1], np.int32), counts),
+        np.asarray(task.s[: counts.sum()], np.float32),
+        np.concatenate([_shares(*pair) for pair in zip(totals, counts, strict=True)]),
+    )
+
+
+def support_rows(support: Batch) -> Rows:
+    """Take the different rows of a support draw, which goes through small classes repeatedly."""
+    shots = len(support.y) // 2
+    mask, weight = np.asarray(support.mask), np.asarray(support.weight)
+    in_pool = np.rint(weight[[0, shots]] * support.pool).astype(int)  # rows of each label
+    different = np.minimum(in_pool, shots)
+    rows = np.concatenate([label * shots + np.arange(n) for label, n in enumerate(different)])
+    rows = rows[mask[rows] > 0]
+    rate = in_pool / np.maximum(different, 1)  # rows that each stands for
+    least = rate[different > 0].min(initial=np.inf)
+    totals = np.rint(different * rate / least).astype(int)
+    return Rows(
+        np.asarray(support.x[rows], np.float32),
+        np.asarray(support.y[rows], np.int32),
+        np.asarray(support.s[rows], np.float32),
+        np.concatenate([_shares(*pair) for pair in zip(totals, different, strict=True)]),
+    )
+
+
+def _shares(total: int, count: int) -> np.ndarray:
+    """Split ``total`` rows among ``count`` as evenly as whole numbers allow."""
+    return np.diff(np.arange(count + 1) * int(total) // max(int(count), 1)).astype(np.int32)
+
+
+def joined(seen: Rows, new: Rows) -> Rows:
+    """Put rows behind those seen, of which there may be none yet."""
+    if not len(seen.y):
+        return new
+    return Rows(*(np.concatenate(pair) for pair in zip(seen, new, strict=True)))
+
+
+def repeated(rows: Rows) -> Rows:
+    """Write every row out as often as it counts, in double precision."""
+    x, y, s = (np.repeat(part, rows.times, axis=0) for part in rows[:3])
+    return Rows(x.astype(float), y, s, np.ones(len(y), np.int32))
+
+
+def logistic_regression(inverse_l2: float) -> Any:
+    """Make scikit-learn's model, not yet fitted."""
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=inverse_l2, class_weight="balanced", max_iter=1000)
+
+
+def logistic_params(rows: Rows, inverse_l2: float) -> dict[str, np.ndarray]:
+    """Fit a logistic regression; rows of one label decide that label, no rows decide 0."""
+    if len(np.unique(rows.y)) < 2:
+        return constant_params(rows.x.shape[1], int(rows.y[:1].sum()))
+    model = logistic_regression(inverse_l2).fit(rows.x, rows.y)
+    return {"w": model.coef_[0], "b": model.intercept_[0]}
+
+
+def constant_params(num_features: int, label: int) -> dict[str, np.ndarray]:
+    """Decide the same for everyone, with logit ±1."""
+    return {"w": np.zeros(num_features), "b": np.array(2.0 * label - 1.0)}
+
+
+def needed(*modules: str) -> None:
+    """Refuse to go on without an optional library, before anything is learned."""
+    for name in modules:
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise FFMLError(
+                f"this method needs {name}, which is not installed; pip install 'ffml[fairlearn]'"
+            ) from error
