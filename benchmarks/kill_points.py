@@ -20,8 +20,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from ffml.container import read
-from ffml.generations import generations, newest_generation
+from ffml.runs.container import read
+from ffml.runs.generations import generations, newest_generation
 
 RUN = ["synthetic", "--model", "linear", "--num-outer-steps", "2", "--num-inner-steps", "1"]
 RUN += ["--shots", "10", "--tasks-per-round", "4", "--rows-per-task", "64"]

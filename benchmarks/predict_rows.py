@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ffml.artifact import SavedModel
 from ffml.base import Schema, SensitiveColumn
 from ffml.predict import decide, predict_table, write_decisions
+from ffml.runs.artifact import SavedModel
 from ffml.scaling import RunningScaler
 from ffml.tables import Preprocessor, open_table
 

@@ -14,17 +14,17 @@ import pytest
 from golden.make_checkpoint import GOLDEN, golden_experiment, golden_rows
 from workshop import CONFIG, ROUNDS, Workshop, exact, hurry, outcome, play
 
-from ffml.artifact import load_model
 from ffml.base import FFMLError
-from ffml.container import DamagedFileError, pack, read, unpack
 from ffml.experiment import RunConfig, build_constraint, build_learner, build_model
-from ffml.generations import generations
-from ffml.history import history_arrays, history_document, rounds_from
 from ffml.methods import METHODS
-from ffml.runconfig import refuse_changes, run_config, saved_config
-from ffml.rundir import RunDirectory, differences
-from ffml.runfiles import plain
-from ffml.trees import leaves_by_name, restored_tree
+from ffml.runs.artifact import load_model
+from ffml.runs.config import refuse_changes, run_config, saved_config
+from ffml.runs.container import DamagedFileError, pack, read, unpack
+from ffml.runs.directory import RunDirectory, differences
+from ffml.runs.files import plain
+from ffml.runs.generations import generations
+from ffml.runs.history import history_arrays, history_document, rounds_from
+from ffml.runs.trees import leaves_by_name, restored_tree
 
 
 @pytest.fixture(scope="module")
@@ -285,7 +285,7 @@ def test_a_checkpoint_of_a_newer_version_is_refused(runs, workshop, tmp_path):
 
 def test_a_model_is_read_without_jax(runs):
     probe = (
-        "import sys; from ffml.artifact import load_model; import numpy as np\n"
+        "import sys; from ffml.runs.artifact import load_model; import numpy as np\n"
         "model = load_model(sys.argv[1]); model.logits(np.ones((2, 5)))\n"
         "assert not {'jax', 'optax', 'pandas', 'pyarrow'} & set(sys.modules)"
     )

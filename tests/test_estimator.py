@@ -27,8 +27,8 @@ import ffml
 from ffml.base import Schema
 from ffml.constraints import CONSTRAINTS
 from ffml.estimator import FairMetaClassifier
-from ffml.estimator_inputs import group_codes, random_parts, read_groups, sensitive_columns
-from ffml.estimator_loop import configure, new_loop
+from ffml.estimator.inputs import group_codes, random_parts, read_groups, sensitive_columns
+from ffml.estimator.loop import configure, new_loop
 from ffml.experiment import (
     RunConfig,
     build_constraint,

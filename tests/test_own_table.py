@@ -65,9 +65,9 @@ assert "jax" not in sys.modules, "predict started JAX"
     assert [row["applicant"] for row in rows[:3]] == ["0", "1", "2"] and len(rows) == 240
     import jax
 
-    from ffml.artifact import load_model
     from ffml.models import MODELS
     from ffml.predict import preprocessor_of
+    from ffml.runs.artifact import load_model
     from ffml.tables import open_table
 
     model = load_model(learned / "run")
@@ -102,8 +102,8 @@ def test_adapting_to_support_rows_changes_decisions_but_not_the_model(learned, t
 
 def test_rows_are_decided_one_by_one(learned):
     """A decision does not depend on the rows around it."""
-    from ffml.artifact import load_model
     from ffml.predict import decide
+    from ffml.runs.artifact import load_model
 
     model = load_model(learned / "run")
     x = np.random.default_rng(0).normal(size=(50, len(model.schema.features)))

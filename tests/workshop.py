@@ -10,11 +10,11 @@ import numpy as np
 import ffml.report
 from ffml import metrics
 from ffml.base import Stream
-from ffml.container import read
 from ffml.datasets import load
 from ffml.experiment import Experiment, RunConfig, build, build_loop
-from ffml.generations import newest_generation
-from ffml.rundir import RunDirectory
+from ffml.runs.container import read
+from ffml.runs.directory import RunDirectory
+from ffml.runs.generations import newest_generation
 from ffml.scaling import RunningScaler
 
 ROUNDS = 4

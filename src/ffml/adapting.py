@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffml.artifact import SavedModel
 from ffml.base import Params
 from ffml.evaluation import support_batch
 from ffml.experiment import build_constraint, build_learner, build_model
 from ffml.online import SUPPORT
 from ffml.predict import preprocessor_of
-from ffml.runconfig import run_config
+from ffml.runs.artifact import SavedModel
+from ffml.runs.config import run_config
 from ffml.tables import Source, labelled_task
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ffml.artifact import SavedModel
 from ffml.base import FFMLError, Params
+from ffml.runs.artifact import SavedModel
 from ffml.tables import Preprocessor, Source
 
 if TYPE_CHECKING:

@@ -65,8 +65,8 @@ def golden_experiment(config=CONFIG):
 def main():
     import jax
 
-    from ffml.artifact import load_model
-    from ffml.rundir import RunDirectory
+    from ffml.runs.artifact import load_model
+    from ffml.runs.directory import RunDirectory
 
     directory = RunDirectory(GOLDEN / "run", golden_experiment(), "golden", PREPROCESSING)
     directory.start()

@@ -97,7 +97,7 @@ def read_run(run_dir: Path) -> Run:
 
 def _input_columns(run_dir: Path) -> tuple[str, ...]:
     """Find the columns that became features in the run's last checkpoint, where it has one."""
-    from ffml.generations import newest_generation
+    from ffml.runs.generations import newest_generation
 
     try:
         newest = newest_generation(run_dir)

@@ -1,4 +1,4 @@
-"""The command line: ``ffml run``, ``ffml datasets``, ``ffml methods``, ``ffml constraints``."""
+"""``ffml run``: its options, and what they say together."""
 
 import os
 import shlex
@@ -8,18 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ffml import cli_data
 from ffml.base import FFMLError
-
-app = typer.Typer(
-    name="ffml",
-    help="Fairness-aware online meta-learning: watch a learner adapt to one population after "
-    "another while group unfairness stays bounded.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-)
 
 WHAT, TABLE, ALGORITHM, OTHERS, MEMORY, ABLATION, OUTPUT = (
     "What to learn",
@@ -37,7 +26,6 @@ def option(panel: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
 
 
-@app.command()
 def run(
     context: typer.Context,
     data: Annotated[
@@ -211,8 +199,8 @@ def run(
     """
     sql = sql or (os.environ.get("FFML_SQL_URL") if query else None)
     given = {name: value for name, value in locals().items() if value is not None}
-    from ffml.cli_data import resolve, table_options
-    from ffml.cli_run import resume_stream, run_stream
+    from ffml.cli.data import resolve, table_options
+    from ffml.cli.run import resume_stream, run_stream
     from ffml.configfile import read_config
     from ffml.sources import TABLE_OPTIONS
 
@@ -283,111 +271,3 @@ def _widths(text: str) -> tuple[int, ...]:
         return tuple(int(width) for width in text.split(","))
     except ValueError:
         raise FFMLError(f"--hidden takes widths such as 40,40, got '{text}'") from None
-
-
-@app.command()
-def datasets(
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """List the data sets with their tasks and sizes."""
-    from ffml.datasets import DATASETS
-
-    _listing(
-        "Data sets",
-        [
-            {
-                "name": d.name,
-                "tasks": d.num_tasks,
-                "rows": d.num_rows,
-                "one task is": d.task,
-                "label": d.label,
-                "protected": d.sensitive,
-                "source": "in the package" if d.shipped else "downloaded on first use",
-                "licence": d.licence,
-            }
-            for d in DATASETS.values()
-        ],
-        json_output,
-    )
-
-
-@app.command()
-def methods(
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """List the methods with their settings."""
-    from ffml.experiment import method_defaults
-    from ffml.methods import METHODS
-
-    _listing(
-        "Methods",
-        [
-            {
-                "name": name,
-                "what it does": _first_line(factory),
-                "settings": ", ".join(f"{k}={v}" for k, v in method_defaults(name).items()),
-            }
-            for name, factory in METHODS.items()
-        ],
-        json_output,
-    )
-
-
-@app.command()
-def constraints(
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """List the fairness constraints."""
-    from ffml.constraints import CONSTRAINTS
-
-    _listing(
-        "Constraints (feasible where the formula holds)",
-        [{"name": name, "asks for": _first_line(f)} for name, f in CONSTRAINTS.items()],
-        json_output,
-    )
-
-
-def _first_line(factory: Any) -> str:
-    return (factory.__doc__ or "").strip().split("\n")[0].replace("``", "")
-
-
-def _listing(title: str, rows: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        import json
-
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for name in rows[0]:
-        table.add_column(name, justify="right" if isinstance(rows[0][name], int) else "left")
-    for row in rows:
-        cells = [f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()]
-        table.add_row(*cells)
-    Console().print(table)
-
-
-app.command()(cli_data.inspect)
-app.command()(cli_data.predict)
-app.command()(cli_data.check)
-
-
-def main() -> None:
-    """Run the command line; a mistake is one line on stderr and exit code 2."""
-    try:
-        code = app(standalone_mode=False)
-    except FFMLError as error:
-        _fail(str(error))
-    except Exception as error:
-        if not hasattr(error, "format_message"):  # a usage error of the parser has it
-            raise
-        command = " ".join(["ffml", *(word for word in sys.argv[1:2] if not word.startswith("-"))])
-        _fail(f"{' '.join(error.format_message().split())} (see '{command} --help')")
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _fail(message: str) -> None:
-    typer.echo(f"error: {message}", err=True)
-    sys.exit(2)

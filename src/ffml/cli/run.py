@@ -7,10 +7,10 @@ import typer
 from rich.console import Console
 
 from ffml.base import FFMLError
-from ffml.live import Live, show_summary
+from ffml.cli.live import Live, show_summary
 
 if TYPE_CHECKING:
-    from ffml.rundir import RunDirectory
+    from ffml.runs.directory import RunDirectory
 
 
 def run_stream(
@@ -30,7 +30,7 @@ def run_stream(
     console = Console(stderr=as_json, quiet=quiet)
     console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{data}[/bold] …")
     from ffml.experiment import build, configure_run
-    from ffml.rundir import RunDirectory, check_writable
+    from ffml.runs.directory import RunDirectory, check_writable
     from ffml.runtime import configure
     from ffml.sources import table_preprocessing
 
@@ -56,8 +56,8 @@ def resume_stream(
     """Go on with the run in a folder, from its last good round."""
     console = Console(stderr=as_json, quiet=quiet)
     console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{folder}[/bold] …")
-    from ffml.runconfig import rebuilt_experiment, saved_config
-    from ffml.rundir import RunDirectory
+    from ffml.runs.config import rebuilt_experiment, saved_config
+    from ffml.runs.directory import RunDirectory
     from ffml.runtime import configure
 
     saved = saved_config(folder)
@@ -114,7 +114,7 @@ def _play(console: Console, directory: "RunDirectory", as_json: bool) -> None:
 
 
 def _show(console: Console, directory: "RunDirectory", status: str, as_json: bool) -> None:
-    from ffml.runfiles import to_json
+    from ffml.runs.files import to_json
 
     summary = directory.summary(status)
     if as_json:

@@ -105,8 +105,8 @@ def predict(
     json_output: JSON = False,
 ) -> None:
     """Decide about the rows of a table with a model that a run has learned."""
-    from ffml.artifact import load_model
     from ffml.predict import predict_table, write_decisions
+    from ffml.runs.artifact import load_model
     from ffml.tables import open_table
 
     saved = load_model(model)

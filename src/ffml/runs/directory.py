@@ -1,9 +1,9 @@
 """A run directory: the files a run leaves behind, whole after a kill at any instant.
 
-The checkpoint is what counts (see `ffml.checkpoint`); rounds.csv, groups.csv and timings.csv are
-views of it. A round is done once its checkpoint is; only then are its lines added to the tables.
-A kill in between leaves tables that lack a round or end in half a line, and `RunDirectory.resume`
-writes them anew from the checkpoint.
+The checkpoint is what counts (see `ffml.runs.checkpoint`); rounds.csv, groups.csv and timings.csv
+are views of it. A round is done once its checkpoint is; only then are its lines added to the
+tables. A kill in between leaves tables that lack a round or end in half a line, and
+`RunDirectory.resume` writes them anew from the checkpoint.
 """
 
 import os
@@ -15,16 +15,16 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from ffml import durable
-from ffml.artifact import MODEL, load_model, write_model
 from ffml.base import FFMLError, Task
-from ffml.checkpoint import Checkpoints, Saved
 from ffml.experiment import Experiment
 from ffml.online import Round
-from ffml.position import Position
-from ffml.runconfig import config_document, refuse_changes
-from ffml.runfiles import CARD, CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
-from ffml.runsummary import run_summary
+from ffml.runs import durable
+from ffml.runs.artifact import MODEL, load_model, write_model
+from ffml.runs.checkpoint import Checkpoints, Saved
+from ffml.runs.config import config_document, refuse_changes
+from ffml.runs.files import CARD, CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
+from ffml.runs.position import Position
+from ffml.runs.summary import run_summary
 
 
 class RunDirectory:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError, Params, Schema, SensitiveColumn
-from ffml.container import Contents, pack, read
-from ffml.durable import write_atomically
-from ffml.generations import newest_generation
 from ffml.models import MODELS
+from ffml.runs.container import Contents, pack, read
+from ffml.runs.durable import write_atomically
+from ffml.runs.generations import newest_generation
 from ffml.scaling import RunningScaler
 
 MODEL = "model.safetensors"

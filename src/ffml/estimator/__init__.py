@@ -22,10 +22,10 @@ except ImportError as error:
     needed = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'ffml[sklearn]'"
     raise ImportError(needed) from error
 
-from ffml import estimator_inputs as inputs
+from ffml.estimator import inputs as inputs
 
 if TYPE_CHECKING:
-    from ffml.estimator_loop import SavedLoop
+    from ffml.estimator.loop import SavedLoop
     from ffml.experiment import RunConfig
     from ffml.online import OnlineLoop, Round
 
@@ -195,7 +195,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         table = self._table(X, reset=False)
         support = self._task("", table, inputs.read_labels(y, len(table)), sensitive_features)
-        from ffml.estimator_loop import decision
+        from ffml.estimator.loop import decision
 
         adapted = copy.copy(self)
         adapted._params = decision(self.loop_, support)
@@ -234,7 +234,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         """Leave out compiled functions; the loop is made again when it is needed."""
         state = dict(super().__getstate__())
         if "_loop" in state:
-            from ffml.estimator_loop import save_loop
+            from ffml.estimator.loop import save_loop
 
             state["_saved"] = save_loop(state.pop("_loop"))
         return state
@@ -244,7 +244,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         """The loop with everything that the next round needs."""
         check_is_fitted(self, "_config")
         if "_saved" in vars(self):
-            from ffml.estimator_loop import resumed_loop
+            from ffml.estimator.loop import resumed_loop
 
             self._loop = resumed_loop(self._config, self.schema_, self._saved)
             del self._saved
@@ -253,7 +253,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     # -- the parts of a round --------------------------------------------------------------------
 
     def _configure(self) -> "RunConfig":
-        from ffml.estimator_loop import configure
+        from ffml.estimator.loop import configure
 
         names = inspect.signature(FairMetaClassifier).parameters
         return configure({name: getattr(self, name) for name in names})
@@ -292,7 +292,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         columns: tuple[SensitiveColumn, ...],
     ) -> None:
         """Begin a stream that has no rounds yet."""
-        from ffml.estimator_loop import new_loop
+        from ffml.estimator.loop import new_loop
 
         preprocessor = Preprocessor.fit(table)
         schema = Schema(preprocessor.features, columns)
@@ -320,7 +320,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
     def _finish(self) -> "FairMetaClassifier":
         """Take over what predictions need from the loop."""
-        from ffml.estimator_loop import decision
+        from ffml.estimator.loop import decision
 
         loop = self.loop_
         names, values = loop.problem.constraint_names, np.asarray(loop.state.multipliers)

@@ -11,10 +11,10 @@ from typing import Any
 from ffml.base import FFMLError, Stream
 from ffml.datasets import DATASETS
 from ffml.experiment import Experiment, RunConfig, build
-from ffml.generations import newest_generation
 from ffml.methods import METHODS
-from ffml.runfiles import CONFIG, plain
-from ffml.snapshot import versions
+from ffml.runs.files import CONFIG, plain
+from ffml.runs.generations import newest_generation
+from ffml.runs.snapshot import versions
 from ffml.sources import table_document
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ffml.base import FFMLError
-from ffml.container import Contents, DamagedFileError, read
+from ffml.runs.container import Contents, DamagedFileError, read
 
 FOLDER = "checkpoint"
 _NAME = re.compile(r"round-(\d+)\.safetensors")

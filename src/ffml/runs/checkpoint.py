@@ -1,6 +1,6 @@
 """Checkpoints: after every round, all that the next one needs, in files that are always whole.
 
-A checkpoint is ``checkpoint/round-N.safetensors`` (see `ffml.container`). The tasks in memory
+A checkpoint is ``checkpoint/round-N.safetensors`` (see `ffml.runs.container`). The tasks in memory
 never change once kept, so each has a file of its own, named by its checksum, that checkpoints
 refer to. A round's order of business:
 
@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from ffml import durable
 from ffml.base import FFMLError, LabelledTask, Task
-from ffml.container import Contents, DamagedFileError, Packed, pack, read
-from ffml.generations import FOLDER, generation_name, generations, newest_generation
-from ffml.history import rounds_from
 from ffml.memory import bounded
 from ffml.online import KEEP, OnlineLoop, Round
-from ffml.position import Position
-from ffml.snapshot import restore, snapshot
+from ffml.runs import durable
+from ffml.runs.container import Contents, DamagedFileError, Packed, pack, read
+from ffml.runs.generations import FOLDER, generation_name, generations, newest_generation
+from ffml.runs.history import rounds_from
+from ffml.runs.position import Position
+from ffml.runs.snapshot import restore, snapshot
 
 
 @dataclass

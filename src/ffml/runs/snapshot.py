@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ffml.artifact import scaler_arrays, scaler_from, schema_document
 from ffml.base import FFMLError, LabelledTask
-from ffml.container import Contents
-from ffml.history import history_arrays, history_document
 from ffml.online import OnlineLoop, Round
-from ffml.position import Position
-from ffml.trees import array_names, leaves_by_name, restored_tree
+from ffml.runs.artifact import scaler_arrays, scaler_from, schema_document
+from ffml.runs.container import Contents
+from ffml.runs.history import history_arrays, history_document
+from ffml.runs.position import Position
+from ffml.runs.trees import array_names, leaves_by_name, restored_tree
 
 _STATE = "state"
 

@@ -1,0 +1,48 @@
+"""The command line. Each command is one function; this page puts them together."""
+
+import sys
+
+import typer
+
+from ffml.base import FFMLError
+from ffml.cli import data, listings, options
+
+app = typer.Typer(
+    name="ffml",
+    help="Fairness-aware online meta-learning: watch a learner adapt to one population after "
+    "another while group unfairness stays bounded.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+for command in (
+    options.run,
+    data.inspect,
+    data.predict,
+    data.check,
+    listings.datasets,
+    listings.methods,
+    listings.constraints,
+):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; a mistake is one line on stderr and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except FFMLError as error:
+        _fail(str(error))
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # a usage error of the parser has it
+            raise
+        command = " ".join(["ffml", *(word for word in sys.argv[1:2] if not word.startswith("-"))])
+        _fail(f"{' '.join(error.format_message().split())} (see '{command} --help')")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"error: {message}", err=True)
+    sys.exit(2)

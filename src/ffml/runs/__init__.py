@@ -1,0 +1,1 @@
+"""Run directories: checkpoints that never lose a round, and the files a person keeps."""
