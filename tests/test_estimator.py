@@ -685,7 +685,10 @@ def test_fit_refuses(case):
 
 
 REFUSED_PARAMETERS = {
-    "method": ({"method": "fml"}, "unknown method 'fml'; did you mean 'ffml'? Known: ffml"),
+    "method": (
+        {"method": "fml"},
+        f"unknown method 'fml'; did you mean 'ffml'? Known: {', '.join(METHODS)}",
+    ),
     "model": (
         {"model": "tree"},
         f"unknown model 'tree'; known: {', '.join(MODELS)}",

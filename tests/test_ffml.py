@@ -5,6 +5,7 @@ import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from closed_forms import constant_tasks, scalar_problem
 from conftest import random_task
 from scipy.optimize import minimize
 
@@ -19,36 +20,6 @@ from ffml.problem import fair_classification
 from ffml.sampling import draw_support_and_query
 
 draw = jax.jit(draw_support_and_query, static_argnums=2)
-
-
-def scalar_problem(limit):
-    """min ½(θ - mean x)² subject to θ <= limit: every step has a closed form."""
-
-    def mean(batch):
-        return batch.x[:, 0] @ batch.mask / batch.mask.sum()
-
-    return Problem(
-        init=lambda key: jnp.zeros(()),
-        apply=lambda params, x: params * jnp.ones(len(x)),
-        loss=lambda params, batch: 0.5 * (params - mean(batch)) ** 2,
-        constraint=lambda params, batch: jnp.reshape(params - limit, (1,)),
-        constraint_at=lambda logits, batch: logits[:1] - limit,
-        gaps=lambda params, batch: jnp.reshape(params, (1,)),
-        bounds=jnp.full(1, limit),
-        measurable=lambda batch: jnp.ones(1),
-        constraint_names=("limit",),
-    )
-
-
-def constant_tasks(values, rows=8):
-    """Tasks whose rows all hold the same number, so that every draw is the same."""
-    tasks = len(values)
-    return LabelledTask(
-        x=np.broadcast_to(np.reshape(values, (tasks, 1, 1)), (tasks, rows, 1)) * 1.0,
-        s=np.zeros((tasks, rows, 1)),
-        counts=np.full((tasks, 2), rows // 2),
-        totals=np.full((tasks, 2), rows // 2),
-    )
 
 
 def learn(learner, memories):

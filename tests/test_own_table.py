@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -194,3 +195,23 @@ def test_mistakes_with_tables(arguments, message, tmp_path, run_main):
     code, _, err = run_main(*words)
     assert code == 2 and err.startswith("error: ") and message in err and err.count("\n") == 1
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_run_whose_first_task_cannot_be_read_leaves_nothing(tmp_path, run_main, monkeypatch):
+    from ffml import experiment
+    from ffml.base import FFMLError
+
+    def broken(*args, **kwargs):
+        stream, scaler = opened(*args, **kwargs)
+
+        def tasks():
+            raise FFMLError("the disk was unplugged; plug it in")
+            yield
+
+        return replace(stream, tasks=tasks), scaler
+
+    opened = experiment.open_stream
+    monkeypatch.setattr(experiment, "open_stream", broken)
+    code, _, err = run_main("run", "synthetic", "--out", "run")
+    assert (code, err) == (2, "error: the disk was unplugged; plug it in\n")
+    assert not (tmp_path / "run").exists()

@@ -145,6 +145,9 @@ def run(
         int | None, option(OTHERS, "Most iterations of a fit by fairlearn.")
     ] = None,
     inverse_l2: Annotated[float | None, option(OTHERS, "C of the refitted models.")] = None,
+    derandomize: Annotated[
+        str | None, option(OTHERS, "How fairlearn's mixture decides: hash or majority.")
+    ] = None,
     shots: Annotated[int | None, option(MEMORY, "Rows drawn of each class. (default: 100)")] = None,
     validation_fraction: Annotated[
         float | None, option(MEMORY, "Part of a task that judges the decision. (default: 0.5)")

@@ -1,11 +1,12 @@
 """fairlearn, refitted on everything seen: what a user would take today."""
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from ffml.base import Array, Learner, Params, Problem
-from ffml.checks import at_least, positive
+from ffml.checks import at_least, one_of, positive
 from ffml.methods._refit import (
     Rows,
     constant_params,
@@ -25,6 +26,7 @@ def fairlearn_dp(
     difference_bound: float = 0.01,
     max_iter: int = 50,
     inverse_l2: float = 1.0,
+    derandomize: str = "hash",
 ) -> Learner:
     """Refit fairlearn's ExponentiatedGradient with demographic parity on all rows seen.
 
@@ -33,9 +35,11 @@ def fairlearn_dp(
         Q_t = argmin_Q error(Q)   s.t.   |P_Q(ŷ=1 | s) - P_Q(ŷ=1)| <= ε for every group s
 
     over mixtures Q = Σ_i q_i h_i of logistic regressions (scikit-learn's, classes balanced). The
-    mixture is random; decided is ŷ = 1 where ``P_Q(ŷ=1 | x) = Σ_i q_i h_i(x) > 1/2``, so that
-    equal people are treated equally, and the logit is that of this probability, kept
-    away from 0 and 1 (the loss of a round therefore says little).
+    mixture decides at random, with ``p(x) = P_Q(ŷ=1 | x) = Σ_i q_i h_i(x)``. Here ŷ = 1 where
+    ``p(x) > u(x)``, with u drawn by a hash of x: as fair as the mixture, and the same
+    decision for equal people. The logit is ``logit p(x) - logit u(x)`` with p kept away from 0
+    and 1, so that the loss of a round says little. ("majority" decides by p(x) > 1/2; with two
+    members that is the heavier one alone, and their parity is lost.)
 
     Rows: each kept row of a task is repeated as often as it stands for others, so that label
     rates and sizes of tasks are those of the whole data. Groups are those of all protected
@@ -49,15 +53,19 @@ def fairlearn_dp(
         max_iter: most iterations of a fit, each of them several logistic regressions; the
             default is fairlearn's. It ends earlier once the duality gap is small.
         inverse_l2: C of the logistic regression.
+        derandomize: "hash" or "majority", what p(x) is compared with.
 
-    Differs from the paper: its learner minimises the weighted error; ours balances the classes
-    of the labels that the reduction gives it, for the sake of balanced accuracy, and decides
-    for the likelier label instead of at random.
+    Differs from the paper: its learner minimises the weighted error; ours also balances the
+    classes of the labels that the reduction gives it, for the sake of balanced accuracy. A
+    hash takes the place of chance (Cotter, Narasimhan & Gupta, "On Making Stochastic
+    Classifiers Deterministic", NeurIPS 2019).
 
     Reference: Agarwal, Beygelzimer, Dudík, Langford & Wallach, "A Reductions Approach to Fair
     Classification", ICML 2018.
     """
-    return _fair_refit(problem, "DemographicParity", difference_bound, max_iter, inverse_l2)
+    return _fair_refit(
+        problem, "DemographicParity", difference_bound, max_iter, inverse_l2, derandomize
+    )
 
 
 def fairlearn_eo(
@@ -66,18 +74,27 @@ def fairlearn_eo(
     difference_bound: float = 0.01,
     max_iter: int = 50,
     inverse_l2: float = 1.0,
+    derandomize: str = "hash",
 ) -> Learner:
     """Refit fairlearn's ExponentiatedGradient with equalized odds on all rows seen.
 
     As `fairlearn_dp`, with ``|P_Q(ŷ=1 | s, y) - P_Q(ŷ=1 | y)| <= ε`` for every group s and both
     labels y.
     """
-    return _fair_refit(problem, "EqualizedOdds", difference_bound, max_iter, inverse_l2)
+    return _fair_refit(
+        problem, "EqualizedOdds", difference_bound, max_iter, inverse_l2, derandomize
+    )
 
 
 def _fair_refit(
-    problem: Problem, notion: str, difference_bound: float, max_iter: int, inverse_l2: float
+    problem: Problem,
+    notion: str,
+    difference_bound: float,
+    max_iter: int,
+    inverse_l2: float,
+    derandomize: str,
 ) -> Learner:
+    thresholds = one_of("derandomize", derandomize, THRESHOLDS)
     positive(difference_bound=difference_bound, inverse_l2=inverse_l2)
     at_least(1, max_iter=max_iter)
     needed("fairlearn", "sklearn")
@@ -88,7 +105,11 @@ def _fair_refit(
             return _mixture([(1.0, logistic_params(rows, inverse_l2))])
         return _fair_mixture(rows, notion, difference_bound, max_iter, inverse_l2)
 
-    return refitting(problem, fit, mixture_logits)
+    def predict(params: Params, x: Array) -> Array:
+        x = np.asarray(x, np.float32)
+        return _logit(mixture_probability(params, x)) - _logit(thresholds(x))
+
+    return refitting(problem, fit, predict)
 
 
 def _fair_mixture(
@@ -123,8 +144,21 @@ def _mixture(members: list[tuple[float, dict[str, np.ndarray]]]) -> dict[str, np
     }
 
 
-def mixture_logits(params: Params, x: Array) -> Array:
-    """``log(p/(1-p))`` of ``p = Σ_i q_i 1[x w_i + b_i > 0]``, kept away from 0 and 1."""
-    decisions = np.asarray(x) @ params["w"] + params["b"] > 0
-    probability = np.clip(decisions @ params["share"], CERTAIN, 1 - CERTAIN)
+def mixture_probability(params: Params, x: np.ndarray) -> np.ndarray:
+    """``P_Q(ŷ=1 | x) = Σ_i q_i 1[x w_i + b_i > 0]``."""
+    return (x @ params["w"] + params["b"] > 0) @ params["share"]
+
+
+def _logit(probability: np.ndarray) -> np.ndarray:
+    probability = np.clip(probability, CERTAIN, 1 - CERTAIN)
     return np.log(probability / (1 - probability))
+
+
+def _hashed(x: np.ndarray) -> np.ndarray:
+    """Draw a number between 0 and 1 for each row, the same for equal rows."""
+    digests = b"".join(blake2b(row.tobytes(), digest_size=4).digest() for row in x + 0)
+    uniform = np.frombuffer(digests, "<u4") / 2.0**32
+    return 2 * CERTAIN + (1 - 4 * CERTAIN) * uniform  # so that who is certain stays so
+
+
+THRESHOLDS = {"hash": _hashed, "majority": lambda x: np.full(len(x), 0.5)}

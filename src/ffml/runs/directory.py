@@ -113,7 +113,7 @@ class RunDirectory:
 
     def discard(self) -> None:
         """Leave nothing behind of a run that could not do its first round."""
-        for name in (CONFIG, *TABLES, SUMMARY, REPORT, CARD, MODEL):
+        for name in (CONFIG, *TABLES, SUMMARY, REPORT, CARD, MODEL, durable.LOCK):
             durable.unlink(self.folder / name)
         shutil.rmtree(self.checkpoints.folder, ignore_errors=True)
         with suppress(OSError):  # the folder may hold files of the person's

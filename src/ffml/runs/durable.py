@@ -11,6 +11,9 @@ from pathlib import Path
 from ffml.base import FFMLError
 
 
+LOCK = ".lock"
+
+
 def write(path: Path, data: bytes) -> None:
     """Write a file, replacing what was there; not whole before `sync`."""
     path.write_bytes(data)
@@ -87,7 +90,7 @@ def lock(folder: Path) -> int | None:
         import fcntl
     except ImportError:  # not a POSIX system
         return None
-    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
