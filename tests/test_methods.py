@@ -3,7 +3,6 @@
 import sys
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from closed_forms import constant_tasks, scalar_problem
@@ -11,7 +10,7 @@ from conftest import random_task
 from fairlearn import reductions
 from sklearn.linear_model import LogisticRegression
 
-from ffml.base import FFMLError, LabelledTask, Task
+from ffml.base import FFMLError, Task
 from ffml.constraints import demographic_parity
 from ffml.evaluation import support_batch
 from ffml.memory import bounded
@@ -252,6 +251,7 @@ def test_refit_is_scikit_learn_on_all_rows_seen_and_the_support(schema, problem)
     np.testing.assert_allclose(logits, oracle.decision_function(x.astype(float)), atol=2e-3)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # fairlearn's own, of pandas
 @pytest.mark.parametrize("derandomize", ["hash", "majority"])
 @pytest.mark.parametrize(
     ("method", "notion"),

@@ -1,5 +1,6 @@
 """fairlearn, refitted on everything seen: what a user would take today."""
 
+import warnings
 from hashlib import blake2b
 from typing import Any
 
@@ -124,7 +125,9 @@ def _fair_mixture(
         max_iter=max_iter,
     )
     groups = np.unique(rows.s, axis=0, return_inverse=True)[1].ravel()
-    fair.fit(rows.x, rows.y, sensitive_features=groups)
+    with warnings.catch_warnings():  # what fairlearn asks of pandas is not the caller's business
+        warnings.simplefilter("ignore", DeprecationWarning)
+        fair.fit(rows.x, rows.y, sensitive_features=groups)
     used = [i for i in fair.weights_.index if fair.weights_[i] > 0]
     return _mixture([(fair.weights_[i], _linear(fair.predictors_[i], rows)) for i in used])
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ffml.base import FFMLError
 
-
 LOCK = ".lock"
 
 
