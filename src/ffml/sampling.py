@@ -26,7 +26,7 @@ def draw_support_and_query(key: Array, task: LabelledTask, shots: int) -> tuple[
 
     (support, support_mask), (query, query_mask) = batch(0), batch(1)
     rows = jnp.concatenate([support, query])  # one gather for both
-    x, s = task.x[rows], task.s[rows]
+    x, s = jnp.asarray(task.x)[rows], jnp.asarray(task.s)[rows]
     size = task.totals.sum()
     weight = jnp.repeat(task.totals / jnp.maximum(size, 1), shots)
     pool = (size + 1) // 2
