@@ -1,0 +1,42 @@
+"""A fairness notion of your own: equal false positive rates (predictive equality)."""
+
+import jax
+import numpy as np
+
+import ffml
+from ffml.constraints import CONSTRAINTS, Constraint, group_gap_constraint
+
+
+def predictive_equality(bound: float = 0.05, temperature: float = 1.0) -> Constraint:
+    """``|mean(σ(h/τ) | s=1, y=0) - mean(σ(h/τ) | s=0, y=0)| - ε <= 0``."""
+    return group_gap_constraint(
+        "predictive-equality",
+        score=lambda logits: jax.nn.sigmoid(logits / temperature),
+        conditions={"": lambda batch: batch.weight * (1 - batch.y)},
+        bound=bound,
+    )
+
+
+CONSTRAINTS["predictive-equality"] = predictive_equality  # now it has a name everywhere
+ffml.configure()
+
+rng = np.random.default_rng(0)
+sex, town = rng.choice(["F", "M"], 2400), np.repeat(np.arange(12), 200)
+X = rng.normal(size=(2400, 3)) + np.outer(sex == "M", [1.2, 0, 0])
+y = X @ [1, 1, 0] + rng.logistic(size=2400) > 0.6
+
+for constraint in (None, "predictive-equality"):
+    model = ffml.FairMetaClassifier(
+        constraint=constraint,
+        bound=0.02,
+        settings={"num_inner_steps": 1, "num_outer_steps": 30, "tasks_per_round": 8},
+    )
+    model.fit(X, y, sensitive_features=sex, tasks=town)
+    last = model.rounds_[6:]
+    [column] = last[0].tables
+    counts = np.sum([r.tables[column] for r in last], axis=0)  # [group, label, decision]
+    first, second = ffml.metrics.false_positive_rates(counts)
+    print(
+        f"{constraint or 'no constraint'}: false positive rates F {first:.2f}, M {second:.2f}, "
+        f"balanced accuracy {ffml.metrics.balanced_accuracy(counts):.2f}"
+    )

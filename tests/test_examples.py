@@ -1,0 +1,59 @@
+"""Every example runs by itself, is short, and ends by saying something that can be checked."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def decisions_were_made(lines):
+    selected, total = map(int, re.search(r"(\d+) of (\d+) applicants", lines[-1]).groups())
+    return total == 150 and 0 < selected < total and any("met: DP" in line for line in lines)
+
+
+def adapting_helped(lines):
+    learned, adapted = (float(re.search(r"accuracy (\S+),", line)[1]) for line in lines[-2:])
+    return len(lines) == 10 and adapted > learned
+
+
+def the_tighter_bound_has_the_smaller_gap(lines):
+    tight, wide = (float(re.search(r"DP ratio (\S+),", line)[1]) for line in lines[:2])
+    return tight > wide and "% selected" in lines[-1]
+
+
+def the_constraint_narrowed_the_gap(lines):
+    without, constrained = (
+        abs(float(m[1]) - float(m[2]))
+        for m in (re.search(r"F (\S+), M (\S+),", line) for line in lines)
+    )
+    return constrained < without
+
+
+SHOWS = {
+    "own_csv": decisions_were_made,
+    "pandas_loop": adapting_helped,
+    "pipeline": the_tighter_bound_has_the_smaller_gap,
+    "custom_constraint": the_constraint_narrowed_the_gap,
+}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example(example, tmp_path):
+    assert len(example.read_text(encoding="utf-8").splitlines()) < 60
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-X", "utf8", example],
+        cwd=tmp_path,
+        env=os.environ | {"FFML_JAX_CACHE": str(ROOT / ".pytest_cache" / "examples")},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert SHOWS[example.stem](done.stdout.strip().splitlines()), done.stdout
+    assert not list(tmp_path.iterdir()), "an example leaves files behind"
