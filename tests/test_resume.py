@@ -68,7 +68,7 @@ def test_killed_again_and_again(seed, workshop, undisturbed, tmp_path):
     """Every third fault or so comes while the one before is being mended."""
     rng, done, kills = random.Random(seed), 0, 0
     folder, mode = tmp_path / "run", ("kill", "torn", "power")[seed % 3]
-    while faulty(mode, rng.randint(1, 25), workshop.go_on, folder):
+    while faulty(mode, rng.randint(1, 45), workshop.go_on, folder):
         kills += 1
         assert rows_shown(folder) >= done or mode == "power"
         assert kills < 200

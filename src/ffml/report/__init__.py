@@ -13,9 +13,10 @@ def write_report(run_dir: Path) -> Path:
     """Write ``report.html`` into ``run_dir`` from the files of that run and return its path."""
     from ffml.report._files import read_run
     from ffml.report._page import render
+    from ffml.runs.durable import write_atomically
 
     page = Path(run_dir) / "report.html"
-    page.write_text(render(read_run(Path(run_dir))), encoding="utf-8", newline="\n")
+    write_atomically(page, render(read_run(Path(run_dir))))
     return page
 
 
@@ -23,7 +24,8 @@ def write_model_card(run_dir: Path) -> Path:
     """Write ``model_card.md`` into ``run_dir`` from the files of that run and return its path."""
     from ffml.report._card import model_card
     from ffml.report._files import read_run
+    from ffml.runs.durable import write_atomically
 
     card = Path(run_dir) / "model_card.md"
-    card.write_text(model_card(read_run(Path(run_dir))), encoding="utf-8", newline="\n")
+    write_atomically(card, model_card(read_run(Path(run_dir))))
     return card
