@@ -257,3 +257,18 @@ def test_mistakes_when_resuming(arguments, message, tmp_path, monkeypatch, capsy
         main()
     error = capsys.readouterr().err
     assert ended.value.code == 2 and message in error and error.count("\n") == 1
+
+
+def test_a_method_that_remembers_all_rows_can_be_resumed(tmp_path, run_main):
+    arguments = ["run", "synthetic", "--method", "refit", "--quiet"]
+    assert run_main(*arguments, "--rounds", "4", "--out", "whole")[0] == 0
+    assert run_main(*arguments, "--rounds", "4", "--out", "part")[0] == 0
+    newest = sorted((tmp_path / "part" / "checkpoint").glob("round-*"))[-1]
+    newest.unlink()  # as if killed in the last round
+    (tmp_path / "part" / "model.safetensors").unlink()
+    assert run_main("run", "--resume", tmp_path / "part", "--quiet")[0] == 0
+    whole, part = ((tmp_path / name / "rounds.csv").read_bytes() for name in ("whole", "part"))
+    assert whole == part
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    code, _, err = run_main("predict", tmp_path / "whole", tmp_path / "rows.csv")
+    assert code == 2 and err.count("\n") == 1

@@ -40,6 +40,11 @@ class SavedModel:
     @property
     def apply(self) -> Callable[[Params, np.ndarray], np.ndarray]:
         """The model's function: parameters and standardised features to logits."""
+        if not self.params:
+            raise FFMLError(
+                f"the method '{self.config['method']}' refits on all rows it has seen, which a "
+                "model file does not hold; predict needs a method with parameters, such as ffml"
+            )
         if self.model not in MODELS:
             raise FFMLError(f"this ffml has no model '{self.model}'; use the one that wrote it")
         return MODELS[self.model](**self.model_settings).apply

@@ -34,7 +34,10 @@ def array_names(tree: Any, root: str) -> Any:
 
 
 def restored_tree(like: Any, root: str, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Put named arrays into a tree of the shape of ``like``; refuses arrays that do not fit it."""
+    """Put named arrays into a tree of the shape of ``like``; refuses arrays that do not fit it.
+
+    An array that starts without rows (what a method has seen so far) may have grown.
+    """
     wanted = leaves_by_name(like, root)
     present = {name for name in arrays if name.startswith((f"{root}.", f"{root}["))}
     if different := sorted(present ^ set(wanted)):
@@ -44,7 +47,8 @@ def restored_tree(like: Any, root: str, arrays: Mapping[str, np.ndarray]) -> Any
         )
     for name, array in wanted.items():
         found = arrays[name]
-        if (found.shape, found.dtype) != (array.shape, array.dtype):
+        grown = array.size == 0 and found.ndim == array.ndim
+        if found.dtype != array.dtype or (found.shape != array.shape and not grown):
             raise FFMLError(
                 f"{name} of the checkpoint is {found.dtype}{list(found.shape)}, but this run has "
                 f"{array.dtype}{list(array.shape)}; resume with the settings and the ffml that "
