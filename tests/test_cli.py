@@ -206,3 +206,13 @@ def test_help_and_listings_do_not_start_jax(tmp_path):
         "assert 'jax' not in sys.modules and 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True, cwd=tmp_path)
+
+
+def test_an_unknown_command_points_to_the_list_of_commands(run_main):
+    code, _, err = run_main("rnu")
+    assert code == 2 and "Did you mean 'run'" in err and "(see 'ffml --help')" in err
+
+
+def test_a_typo_is_refused_before_anything_starts(run_main):
+    code, out, err = run_main("run", "adlt")
+    assert (code, out) == (2, "") and "did you mean 'adult'?" in err

@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for command in (
+COMMANDS = (
     options.run,
     data.inspect,
     data.predict,
@@ -25,7 +25,8 @@ for command in (
     listings.datasets,
     listings.methods,
     listings.constraints,
-):
+)
+for command in COMMANDS:
     app.command()(command)
 
 
@@ -38,8 +39,9 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # a usage error of the parser has it
             raise
-        command = " ".join(["ffml", *(word for word in sys.argv[1:2] if not word.startswith("-"))])
-        _fail(f"{' '.join(error.format_message().split())} (see '{command} --help')")
+        known = {function.__name__ for function in COMMANDS}
+        page = " ".join(["ffml", *(word for word in sys.argv[1:2] if word in known)])
+        _fail(f"{' '.join(error.format_message().split())} (see '{page} --help')")
     sys.exit(code if isinstance(code, int) else 0)
 
 

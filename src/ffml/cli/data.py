@@ -74,6 +74,7 @@ def resolve(
     data: str | None, options: dict[str, Any], sql_url: str | None
 ) -> tuple[str, dict[str, Any]]:
     """Find out what the data are: a data set, a table (whose roles are filled in) or a query."""
+    from ffml.datasets import find
     from ffml.sources import SQL, is_table, with_roles
 
     data = None if data == SQL and sql_url else data  # as a run's config.json has it
@@ -84,7 +85,7 @@ def resolve(
     if data is None:
         raise FFMLError("give a data set (see 'ffml datasets'), a table's path, or --sql")
     if not is_table(data):
-        return data, options
+        return find(data).name, options
     path = str(Path(data).resolve())
     return path, with_roles(path, options)
 

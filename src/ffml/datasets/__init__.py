@@ -13,7 +13,7 @@ from ffml.datasets._dataset import Dataset
 from ffml.datasets._synthetic import SYNTHETIC
 from ffml.datasets._tabular import Recipe, from_frame, vocabulary
 
-__all__ = ["DATASETS", "Dataset", "Recipe", "from_frame", "load", "vocabulary"]
+__all__ = ["DATASETS", "Dataset", "Recipe", "find", "from_frame", "load", "vocabulary"]
 
 DATASETS: dict[str, Dataset] = {
     "adult": ADULT,
@@ -39,11 +39,7 @@ def load(
     >>> stream.schema.sensitive[0].name, len(stream.schema.sensitive[0].groups)
     ('sex×race', 10)
     """
-    if name not in DATASETS:
-        close = difflib.get_close_matches(name.lower(), DATASETS, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise FFMLError(f"unknown data set {name!r}: {hint}there are {', '.join(DATASETS)}")
-    dataset = DATASETS[name]
+    dataset = find(name)
     known = set(inspect.signature(dataset.load).parameters) - {"seed", "data_home"}
     if unknown := sorted(set(options) - known):
         takes = ", ".join(sorted(known)) or "no options"
@@ -51,3 +47,16 @@ def load(
     if not dataset.shipped:
         options["data_home"] = data_home
     return dataset.load(seed=seed, **options)
+
+
+def find(name: str) -> Dataset:
+    """Look a data set up; an unknown name is refused with the nearest one.
+
+    >>> find("adult").num_tasks
+    41
+    """
+    if name not in DATASETS:
+        close = difflib.get_close_matches(name.lower(), DATASETS, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise FFMLError(f"unknown data set {name!r}: {hint}there are {', '.join(DATASETS)}")
+    return DATASETS[name]
