@@ -16,11 +16,11 @@ def scalar_problem(limit):
         init=lambda key: jnp.zeros(()),
         apply=lambda params, x: params * jnp.ones(len(x)),
         loss=lambda params, batch: 0.5 * (params - mean(batch)) ** 2,
-        constraint=lambda params, batch: jnp.reshape(params - limit, (1,)),
+        constraint=lambda params, batch, shift=0.0: jnp.reshape(params - limit, (1,)),
         constraint_at=lambda logits, batch: logits[:1] - limit,
         gaps=lambda params, batch: jnp.reshape(params, (1,)),
         bounds=jnp.full(1, limit),
-        measurable=lambda batch: jnp.ones(1),
+        evidence=lambda batch: jnp.ones(1),
         constraint_names=("limit",),
     )
 

@@ -136,6 +136,45 @@ def test_natural_rates_bound_the_gap_among_the_people_decided_about(schema):
         )
 
 
+def test_a_relative_temperature_cannot_be_met_by_shrinking_the_logits(schema):
+    task = random_task(0, 300, schema)
+    batch = padded_batch(task, schema, np.arange(300))
+    logits = batch.x @ np.array([2.0, -1.0, 0.5], np.float32) + 0.3
+    rows = np.arange(300)
+    expected = jax.nn.sigmoid(logits[rows] / (0.5 * logits[rows].std()))
+    member = task.groups[:, 0] == 1
+    for notion, unchanged in (
+        (demographic_parity(0.1, temperature=0.5, relative=True), True),
+        (demographic_parity(0.1, temperature=0.5), False),
+    ):
+        gap, shrunk = notion.gaps(logits, batch), notion.gaps(0.1 * logits, batch)
+        assert np.allclose(gap, shrunk, rtol=0.01) == unchanged
+        if unchanged:
+            by_hand = expected[member].mean() - expected[~member].mean()
+            np.testing.assert_allclose(gap, [by_hand], rtol=1e-3)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_equal_logits_have_no_gap_and_a_finite_slope(schema, relative):
+    batch = padded_batch(random_task(0, 40, schema), schema, np.arange(40))
+    notion = demographic_parity(0.1, relative=relative)
+    gap, slope = jax.value_and_grad(lambda z: notion.gaps(z, batch)[0])(jnp.zeros(len(batch.y)))
+    assert abs(gap) < 1e-6 and np.isfinite(slope).all()
+
+
+def test_evidence_counts_different_rows_of_both_sides(schema):
+    task = random_task(0, 90, schema)
+    once = padded_batch(task, schema, np.arange(90))
+    twice = padded_batch(task, schema, np.tile(np.arange(90), 2))._replace(pool=90)
+    member, positive = task.groups[:, 0] == 1, task.y == 1
+    sides = [(positive == label) & (member == side) for label in (0, 1) for side in (0, 1)]
+    a, b, c, d = (1 / side.sum() for side in sides)
+    for batch in (once, twice):  # a row drawn twice is one row
+        np.testing.assert_allclose(
+            equalized_odds(0.1).evidence(batch), [1 / (a + b), 1 / (c + d)], rtol=1e-5
+        )
+
+
 @pytest.mark.parametrize("rows", [30, 200])
 def test_chance_gap_is_the_mean_gap_of_shuffled_groups(rows, schema):
     rng = np.random.default_rng(0)

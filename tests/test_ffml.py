@@ -26,7 +26,8 @@ def learn(learner, memories):
     """Run one compiled update a memory; return the last state and info."""
     update, state = jax.jit(learner.update), learner.init(jax.random.key(0))
     for t, memory in enumerate(memories):
-        state, info = update(jax.random.key(t), state, None, memory)
+        newest = jax.tree.map(lambda leaf: leaf[-1], memory)
+        state, info = update(jax.random.key(t), state, newest, memory)
     return state, info
 
 
@@ -175,11 +176,11 @@ def test_converges_to_the_exact_kkt_point(float64):
         init=lambda key: jnp.zeros(3),
         apply=lambda params, x: x @ params,
         loss=lambda params, batch: 0.5 * jnp.sum((a @ params - b) ** 2),
-        constraint=lambda params, batch: c @ params - limits,
+        constraint=lambda params, batch, shift=0.0: c @ params - limits,
         constraint_at=lambda logits, batch: logits,
         gaps=lambda params, batch: c @ params,
         bounds=limits,
-        measurable=lambda batch: jnp.ones(2),
+        evidence=lambda batch: jnp.ones(2),
         constraint_names=("active", "idle"),
     )
     exact = minimize(

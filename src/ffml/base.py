@@ -120,17 +120,23 @@ class Problem(NamedTuple):
     init: Callable[[Array], Params]  # key -> params
     apply: Callable[[Params, Array], Array]  # params, x -> logits (n,)
     loss: Callable[[Params, Batch], Array]  # -> ()
-    constraint: Callable[[Params, Batch], Array]  # -> (m,) learned from; 0 where not measurable
+    constraint: Callable[
+        ..., Array
+    ]  # params, batch, shift=0 -> (m,) learned from: |gap + shift| - ε
     constraint_at: Callable[[Array, Batch], Array]  # logits, batch -> (m,) |gap| - ε, as reported
     gaps: Callable[[Params, Batch], Array]  # -> (m,) signed gaps, 0 where not measurable
     bounds: Array  # (m,) ε
-    measurable: Callable[[Batch], Array]  # -> (m,) 1. where both sides are in the batch
+    evidence: Callable[[Batch], Array]  # -> (m,) rows that an entry rests on, 0: not measurable
     constraint_names: tuple[str, ...]  # m names
 
     @property
     def num_constraints(self) -> int:
         """Count the entries: m."""
         return len(self.constraint_names)
+
+    def measurable(self, batch: Batch) -> Array:
+        """Tell which entries a batch can measure: ``(m,)`` 0. or 1."""
+        return (self.evidence(batch) > 0) * 1.0
 
 
 class Info(NamedTuple):

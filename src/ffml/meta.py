@@ -20,6 +20,7 @@ def adapt_pair(
     num_steps: int,
     constrained: bool = True,
     first_order: bool = False,
+    shift: Array = 0.0,
 ) -> tuple[Params, Array]:
     """Inner level on the support set (Eq. 6–7), ``num_steps`` times.
 
@@ -27,16 +28,17 @@ def adapt_pair(
 
     The dual step uses the new ``θ_k``. Without ``constrained`` the inner problem is the loss
     alone. ``first_order`` treats the inner gradients as constants in the outer derivative.
+    Constraints are those of gaps moved by ``shift``.
     """
 
     def step(pair: tuple[Params, Array]) -> tuple[Params, Array]:
         theta, lam = pair
         weights = lam if constrained else jnp.zeros_like(lam)
-        gradient = jax.grad(lagrangian, argnums=1)(problem, theta, weights, support)
+        gradient = jax.grad(lagrangian, argnums=1)(problem, theta, weights, support, shift)
         if first_order:
             gradient = lax.stop_gradient(gradient)
         theta = descend(theta, gradient, step_size)
-        slope = problem.constraint(theta, support)
+        slope = problem.constraint(theta, support, shift)
         if first_order:
             slope = lax.stop_gradient(slope)
         return theta, ascend(lam, slope, step_size)
@@ -59,13 +61,16 @@ def outer_objective(
     damping: Array,
     constrained: bool = True,
     pooled: bool = False,
-) -> tuple[Array, tuple[Array, Array]]:
+    gap_weights: Array | None = None,
+    shift: Array = 0.0,
+) -> tuple[Array, tuple[Array, Array, Array]]:
     """Compute the outer Lagrangian (Eq. 8) at the tasks' adapted parameters θ'_k.
 
     ``Σ_k w_k { f(θ'_k) + Σ_i (λ_i g_i(θ'_k) - damping/2 · λ_i²) }`` with damping = δη₂ and
-    weights that sum to 1. Entries that a query cannot measure are left out, so that their
-    multipliers stay. With ``pooled``, ``g_i`` is ``|mean_k gap_i(θ'_k)| - ε_i``: the noise of
-    small tasks, which makes each of their gaps large, averages out.
+    weights that sum to 1; the constraints may have weights of their own. Entries that a query
+    cannot measure are left out, so that their multipliers stay. With ``pooled``, ``g_i`` is
+    ``|mean_k gap_i(θ'_k)| - ε_i``: the noise of small tasks, which makes each of their gaps large,
+    averages out.
 
     Args:
         problem: loss and constraints.
@@ -76,16 +81,25 @@ def outer_objective(
         damping: δη₂.
         constrained: False leaves the constraints out.
         pooled: constrain the mean gap instead of the mean size of the gaps.
+        gap_weights: ``(tasks, m)`` what each task's constraints count, 0 where they cannot be
+            measured; None takes the tasks' own weights.
+        shift: ``(m,)`` what is added to every gap.
 
     Returns:
-        The objective, and (loss, constraint values) for those who look on.
+        The objective, and (loss, constraint values, mean gaps) for those who look on.
     """
     loss = weights @ jax.vmap(problem.loss)(adapted, queries)
-    measured = weights[:, None] * jax.vmap(problem.measurable)(queries)  # (tasks, m)
-    share = measured.sum(0)
-    gaps_or_values = jax.vmap(problem.gaps if pooled else problem.constraint)(adapted, queries)
-    values = (measured * gaps_or_values).sum(0) / jnp.where(share > 0, share, 1)
+    if gap_weights is None:
+        gap_weights = weights[:, None] * jax.vmap(problem.measurable)(queries)
+    share = gap_weights.sum(0)
+
+    def mean(values: Array) -> Array:
+        return (gap_weights * values).sum(0) / jnp.where(share > 0, share, 1)
+
+    gaps = mean(jax.vmap(problem.gaps)(adapted, queries))
     if pooled:
-        values = jnp.where(share > 0, jnp.abs(values) - problem.bounds, 0.0)
+        values = jnp.where(share > 0, jnp.abs(gaps + shift) - problem.bounds, 0.0)
+    else:
+        values = mean(jax.vmap(problem.constraint, (0, 0, None))(adapted, queries, shift))
     penalty = share @ (multipliers * values - damping / 2 * multipliers**2)
-    return loss + (penalty if constrained else 0.0), (loss, values)
+    return loss + (penalty if constrained else 0.0), (loss, values, gaps)

@@ -7,6 +7,7 @@ explicitly wins over it.
 from typing import Any
 
 from ffml.checks import one_of
+from ffml.tuned import tuned_settings
 
 # Table 3 of the paper; what the table leaves open follows its text (plain descent, one step size
 # for both variables, constraint on the drawn rows, mean over tasks).
@@ -20,7 +21,11 @@ _PAPER: dict[str, Any] = {
     "optimizer": "sgd",
     "inner_shrinkage": 0.0,
     "task_weighting": "uniform",
+    "gap_weighting": "tasks",
     "pooled_constraint": False,
+    "surprise_memory": 0.0,
+    "relative_temperature": False,
+    "temperature": 1.0,
 }
 _PAPER_BY_DATA: dict[str, dict[str, Any]] = {
     "bank": {
@@ -47,15 +52,18 @@ _PAPER_BY_DATA: dict[str, dict[str, Any]] = {
 }
 
 PRESETS: dict[str, Any] = {
-    "default": lambda data: {},
-    "paper": lambda data: _PAPER | _PAPER_BY_DATA.get(data, _PAPER_BY_DATA["bank"]),
+    "default": tuned_settings,
+    "paper": lambda data, method: _PAPER | _PAPER_BY_DATA.get(data, _PAPER_BY_DATA["bank"]),
 }
 
 
-def preset(name: str, data: str) -> dict[str, Any]:
-    """Look up a preset for a data set (other data take the paper's settings for Bank).
+def preset(name: str, data: str, method: str = "ffml") -> dict[str, Any]:
+    """Look up a preset for a data set and a method.
+
+    ``default`` is what `ffml.tuned` has for it, ``paper`` what the paper prints (other data take
+    its settings for Bank).
 
     >>> preset("paper", "adult")["damping"]
     60.0
     """
-    return one_of("preset", name, PRESETS)(data)
+    return one_of("preset", name, PRESETS)(data, method)

@@ -7,9 +7,11 @@ import optax
 from ffml.base import Array, Batch, Params, Problem
 
 
-def lagrangian(problem: Problem, params: Params, multipliers: Array, batch: Batch) -> Array:
-    """``f(θ) + Σ_i λ_i g_i(θ)``, Eq. (5) of the paper."""
-    return problem.loss(params, batch) + multipliers @ problem.constraint(params, batch)
+def lagrangian(
+    problem: Problem, params: Params, multipliers: Array, batch: Batch, shift: Array = 0.0
+) -> Array:
+    """``f(θ) + Σ_i λ_i g_i(θ)``, Eq. (5) of the paper; gaps may be shifted (`ffml.surprise`)."""
+    return problem.loss(params, batch) + multipliers @ problem.constraint(params, batch, shift)
 
 
 def descend(params: Params, gradient: Params, step_size: Array) -> Params:

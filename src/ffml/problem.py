@@ -57,14 +57,18 @@ def fair_classification(
     def drawn(batch: Batch) -> Batch:
         return batch if natural_rates else batch._replace(weight=batch.mask)
 
-    def constraint_at(logits: Array, batch: Batch) -> Array:
-        values = jnp.abs(constraint.gaps(logits, batch)) - bounds
-        return jnp.where(constraint.measurable(batch) > 0, values, 0.0)
+    def evidence(batch: Batch) -> Array:
+        return constraint.evidence(drawn(batch))
 
-    def learned_constraint(params: Params, batch: Batch) -> Array:
+    def constraint_at(logits: Array, batch: Batch, shift: Array = 0.0) -> Array:
+        values = jnp.abs(constraint.gaps(logits, batch) + shift) - bounds
+        return jnp.where(constraint.evidence(batch) > 0, values, 0.0)
+
+    def learned_constraint(params: Params, batch: Batch, shift: Array = 0.0) -> Array:
         logits, batch = apply(params, batch.x), drawn(batch)
         noise = noise_allowance * constraint.noise(lax.stop_gradient(logits), batch)
-        return constraint_at(logits, batch) - constraint.measurable(batch) * noise
+        values = constraint_at(logits, batch, shift)
+        return jnp.where(constraint.evidence(batch) > 0, values - noise, 0.0)
 
     return Problem(
         init=lambda key: init(key, len(schema.features)),
@@ -74,6 +78,6 @@ def fair_classification(
         constraint_at=constraint_at,
         gaps=lambda params, batch: constraint.gaps(apply(params, batch.x), drawn(batch)),
         bounds=bounds,
-        measurable=constraint.measurable,
+        evidence=evidence,
         constraint_names=names,
     )

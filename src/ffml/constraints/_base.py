@@ -9,17 +9,20 @@ import numpy as np
 
 from ffml.base import Array, Batch, FFMLError
 
+LEAST_VARIANCE = 1e-4  # of logits that are all the same: what is relative to it stays finite
+
 
 class Constraint(NamedTuple):
     """A fairness notion with m entries, given q contrasts (`Schema.contrasts`).
 
+    ``evidence`` says how many rows an entry rests on: 1/(1/n₁ + 1/n₂) for sides of n₁ and n₂ rows.
     An entry that a batch cannot measure (a side of the comparison is missing) has gap 0 and
-    ``measurable`` 0: it adds no violation and no gradient, and its multiplier stays.
+    evidence 0: it adds no violation and no gradient, and its multiplier stays.
     """
 
     entry_names: Callable[[tuple[str, ...]], tuple[str, ...]]  # contrasts -> m names
     gaps: Callable[[Array, Batch], Array]  # logits, batch -> (m,) signed
-    measurable: Callable[[Batch], Array]  # batch -> (m,) 0. or 1.
+    evidence: Callable[[Batch], Array]  # batch -> (m,) 0 where not measurable
     bounds: Callable[[int], Array]  # q -> (m,) the ε of each entry
     noise: Callable[[Array, Batch], Array]  # logits, batch -> (m,) mean |gap| by chance alone
 
@@ -57,17 +60,47 @@ def chance_gap(values: Array, members: Array, rows: Array, num_rows: Array) -> A
         rows: ``(n,)`` weights of the rows.
         num_rows: how many different rows all the weights of the batch stand for.
     """
-    total = jnp.maximum(rows.sum(), 1e-30)
-    mean = values @ rows / total
-    variance = (values - mean) ** 2 @ rows / total
-    share = rows @ members / total
-    inverse = 1 / jnp.maximum(share * num_rows, 1) + 1 / jnp.maximum((1 - share) * num_rows, 1)
-    return jnp.sqrt(2 / jnp.pi * variance * inverse)
+    inside, outside = _sides(members, rows, num_rows)
+    inverse = 1 / jnp.maximum(inside, 1) + 1 / jnp.maximum(outside, 1)
+    return jnp.sqrt(2 / jnp.pi * variance(values, rows) * inverse)
+
+
+def variance(values: Array, rows: Array) -> Array:
+    """Variance of ``values`` ``(n,)`` among rows of these weights ``(n,)``."""
+    shares = rows / jnp.maximum(rows.sum(), 1e-30)
+    return shares @ (values - shares @ values) ** 2
+
+
+def _sides(members: Array, rows: Array, num_rows: Array) -> tuple[Array, Array]:
+    """Count the rows of each group and those of its rest: two arrays ``(q,)``."""
+    share = rows @ members / jnp.maximum(rows.sum(), 1e-30)
+    return share * num_rows, (1 - share) * num_rows
+
+
+def _evidence(members: Array, rows: Array, num_rows: Array) -> Array:
+    """``1/(1/n₁ + 1/n₂)``, the rows that a gap rests on; 0 where a side is empty."""
+    inside, outside = _sides(members, rows, num_rows)
+    return inside * outside / jnp.maximum(inside + outside, 1e-30)
+
+
+def smooth_decision(temperature: float, relative: bool) -> Callable[[Array, Batch], Array]:
+    """``σ(h/τ)``: a decision that has a slope.
+
+    With ``relative``, τ is measured in standard deviations of the logits of the batch. The
+    constraint then goes by the order of people and the threshold alone, and cannot be met by
+    shrinking all logits, which makes mean probabilities equal and leaves decisions apart.
+    """
+
+    def score(logits: Array, batch: Batch) -> Array:
+        unit = jnp.sqrt(variance(logits, batch.weight) + LEAST_VARIANCE) if relative else 1.0
+        return jax.nn.sigmoid(logits / (temperature * unit))
+
+    return score
 
 
 def group_gap_constraint(
     name: str,
-    score: Callable[[Array], Array],
+    score: Callable[[Array, Batch], Array],
     conditions: dict[str, Callable[[Batch], Array]],
     bound: float | tuple[float, ...],
 ) -> Constraint:
@@ -75,7 +108,7 @@ def group_gap_constraint(
 
     Args:
         name: how the constraint is called in records and reports.
-        score: logits -> what is compared.
+        score: logits, batch -> what is compared.
         conditions: part name -> (batch -> ``(n,)`` weight of each row).
         bound: the ε of all entries, or one for each.
     """
@@ -90,24 +123,25 @@ def group_gap_constraint(
 
     def gaps(logits: Array, batch: Batch) -> Array:
         return jnp.concatenate(
-            [group_gap(score(logits), batch.s, rows(batch))[0] for rows in conditions.values()]
-        )
-
-    def measurable(batch: Batch) -> Array:
-        return jnp.concatenate(
-            [group_gap(batch.weight, batch.s, rows(batch))[1] for rows in conditions.values()]
-        )
-
-    def noise(logits: Array, batch: Batch) -> Array:
-        different = jnp.minimum(batch.pool, batch.mask.sum())
-        whole = jnp.maximum(batch.weight.sum(), 1e-30)
-        return jnp.concatenate(
             [
-                chance_gap(
-                    score(logits), batch.s, rows(batch), different * rows(batch).sum() / whole
-                )
+                group_gap(score(logits, batch), batch.s, rows(batch))[0]
                 for rows in conditions.values()
             ]
+        )
+
+    def num_rows(batch: Batch, rows: Array) -> Array:
+        """Count the different rows behind a draw that meet a condition."""
+        different = jnp.minimum(batch.pool, batch.mask.sum())
+        return different * rows.sum() / jnp.maximum(batch.weight.sum(), 1e-30)
+
+    def evidence(batch: Batch) -> Array:
+        weights = [rows(batch) for rows in conditions.values()]
+        return jnp.concatenate([_evidence(batch.s, w, num_rows(batch, w)) for w in weights])
+
+    def noise(logits: Array, batch: Batch) -> Array:
+        values, weights = score(logits, batch), [rows(batch) for rows in conditions.values()]
+        return jnp.concatenate(
+            [chance_gap(values, batch.s, w, num_rows(batch, w)) for w in weights]
         )
 
     def bounds(num_contrasts: int) -> Array:
@@ -117,7 +151,7 @@ def group_gap_constraint(
             raise FFMLError(f"{name} has {entries} entries here: give one bound or {entries}")
         return jnp.broadcast_to(given, (entries,))
 
-    return Constraint(entry_names, gaps, measurable, bounds, noise)
+    return Constraint(entry_names, gaps, evidence, bounds, noise)
 
 
 def validate_bound(name: str, bound: float | tuple[float, ...]) -> None:
@@ -131,7 +165,7 @@ def combine(*constraints: Constraint) -> Constraint:
     return Constraint(
         lambda contrasts: tuple(n for c in constraints for n in c.entry_names(contrasts)),
         lambda logits, batch: jnp.concatenate([c.gaps(logits, batch) for c in constraints]),
-        lambda batch: jnp.concatenate([c.measurable(batch) for c in constraints]),
+        lambda batch: jnp.concatenate([c.evidence(batch) for c in constraints]),
         lambda num_contrasts: jnp.concatenate([c.bounds(num_contrasts) for c in constraints]),
         lambda logits, batch: jnp.concatenate([c.noise(logits, batch) for c in constraints]),
     )

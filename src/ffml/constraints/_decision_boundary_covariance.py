@@ -14,5 +14,5 @@ def decision_boundary_covariance(bound: float | tuple[float, ...] = 0.05) -> Con
     Reference: Zafar et al., "Fairness Constraints: Mechanisms for Fair Classification", 2017.
     """
     return group_gap_constraint(
-        "dbc", lambda logits: logits, {"": lambda batch: batch.weight}, bound
+        "dbc", lambda logits, batch: logits, {"": lambda batch: batch.weight}, bound
     )

@@ -1,20 +1,20 @@
 """Equal opportunity: equal true positive rates, on smooth decisions."""
 
-import jax
-
-from ffml.constraints._base import Constraint, group_gap_constraint
+from ffml.constraints._base import Constraint, group_gap_constraint, smooth_decision
 
 
 def equal_opportunity(
-    bound: float | tuple[float, ...] = 0.05, temperature: float = 1.0
+    bound: float | tuple[float, ...] = 0.05, temperature: float = 1.0, relative: bool = False
 ) -> Constraint:
     """``|mean(σ(h/τ) | s=1, y=1) - mean(σ(h/τ) | s=0, y=1)| - ε <= 0``.
+
+    With ``relative``, τ is in standard deviations of the batch's logits (`smooth_decision`).
 
     Reference: Hardt, Price & Srebro, "Equality of Opportunity in Supervised Learning", 2016.
     """
     return group_gap_constraint(
         "equal-opportunity",
-        lambda logits: jax.nn.sigmoid(logits / temperature),
+        smooth_decision(temperature, relative),
         {"": lambda batch: batch.weight * batch.y},
         bound,
     )

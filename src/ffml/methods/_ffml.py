@@ -13,20 +13,24 @@ from ffml.checks import at_least, one_of, positive
 from ffml.meta import adapt_pair, outer_objective
 from ffml.primal_dual import ascend, project_to_ball
 from ffml.sampling import draw_support_and_query
+from ffml.surprise import Surprise, met, no_surprise, shift, task_precision
 
 OPTIMIZERS = {"sgd": optax.identity, "adam": optax.scale_by_adam}
 SCHEDULES = {"constant": lambda t: 1.0, "inverse": lambda t: 1.0 / (t + 1)}
 TASK_WEIGHTS = {"uniform": jnp.ones_like, "size": lambda size: size}
-SMOOTHING = 0.9  # of the relative change that the stopping rule looks at
+GAP_WEIGHTS = ("tasks", "evidence")
+SMOOTHING = 0.9  # of what is seen from one iteration to the next: change, gaps
+FRESH_DRAWS = 4  # of a task just met: how often it is split into support and query
 
 
 class FFMLState(NamedTuple):
-    """The meta pair (θ, λ), the optimiser's memory, and how many tasks were seen."""
+    """The meta pair (θ, λ), the optimiser's memory, how many tasks were seen, and the surprise."""
 
     params: Params
     multipliers: Array
     optimizer_state: Any
     round: Array
+    surprise: Surprise
 
 
 def ffml(
@@ -46,7 +50,9 @@ def ffml(
     shots: int = 100,
     inner_shrinkage: float = 200.0,
     task_weighting: str = "size",
+    gap_weighting: str = "evidence",
     pooled_constraint: bool = True,
+    surprise_memory: float = 0.9,
     first_order: bool = False,
     inner_constraints: bool = True,
     outer_constraints: bool = True,
@@ -85,8 +91,13 @@ def ffml(
         inner_shrinkage: a task whose support pool has n rows takes steps of
             η₁ · n/(n + inner_shrinkage), so that small tasks stay near the meta parameters.
         task_weighting: "uniform" (the paper's mean over tasks) or "size".
+        gap_weighting: what a task counts in the mean of the constraints: "tasks" (as in that of
+            the loss) or "evidence" (by its rows of each group, see `ffml.surprise`).
         pooled_constraint: bound the mean gap over the tasks, ``|mean_k gap_k| - ε``, at the outer
             level, instead of the mean of ``|gap_k| - ε`` (the paper's).
+        surprise_memory: constrain the gaps that new tasks will show rather than those of the
+            tasks learned from (`ffml.surprise`); a task counts that much less with each round
+            that has gone by since. 0 takes the gaps as they are (the paper's).
         first_order: take the inner gradients as constants in the outer derivative.
         inner_constraints: False leaves the constraints out of the inner level (ablation).
         outer_constraints: False leaves them out of the outer level; λ then stays λ₁ (ablation).
@@ -104,7 +115,10 @@ def ffml(
         tolerance=tolerance,
         initial_multiplier=initial_multiplier,
         inner_shrinkage=inner_shrinkage,
+        surprise_memory=surprise_memory,
     )
+    one_of("gap_weighting", gap_weighting, dict.fromkeys(GAP_WEIGHTS))
+    goes_to_limit = not isinstance(tolerance, jax.core.Tracer) and tolerance == 0
     if dual_lr is None:
         dual_lr = outer_lr
     positive(dual_lr=dual_lr)
@@ -117,9 +131,13 @@ def ffml(
     def init(key: Array) -> FFMLState:
         params = project_to_ball(problem.init(key), radius)  # Alg. 1, line 1
         multipliers = jnp.full(problem.num_constraints, initial_multiplier, float)
-        return FFMLState(params, multipliers, direction.init(params), jnp.zeros((), int))
+        surprise = no_surprise(problem.num_constraints)
+        return FFMLState(params, multipliers, direction.init(params), jnp.zeros((), int), surprise)
 
-    def adapted_pair(params: Params, multipliers: Array, support: Batch) -> tuple[Params, Array]:
+    def expected_shift(surprise: Surprise) -> Array:
+        return jnp.where(surprise_memory > 0, shift(surprise), 0.0)
+
+    def adapted(params: Params, multipliers: Array, support: Batch, gap_shift: Array) -> Params:
         return adapt_pair(
             problem,
             params,
@@ -129,46 +147,71 @@ def ffml(
             num_steps=num_inner_steps,
             constrained=inner_constraints,
             first_order=first_order,
-        )
+            shift=gap_shift,
+        )[0]
 
     def adapt(state: FFMLState, support: Batch) -> Params:
-        return adapted_pair(state.params, state.multipliers, support)[0]
+        return adapted(state.params, state.multipliers, support, expected_shift(state.surprise))
+
+    def meet(key: Array, state: FFMLState, task: LabelledTask) -> Surprise:
+        """Compare the gaps of a task not yet learned from with those of the tasks learned."""
+
+        def gap_and_evidence(key: Array) -> tuple[Array, Array]:
+            support, query = draw_support_and_query(key, task, shots)
+            return problem.gaps(adapt(state, support), query), problem.evidence(query)
+
+        gaps, rows = jax.vmap(gap_and_evidence)(jax.random.split(key, FRESH_DRAWS))
+        gap = (rows * gaps).sum(0) / jnp.maximum(rows.sum(0), 1e-30)
+        learned = state.round >= 2  # before, there is nothing to compare with
+        return met(state.surprise, gap, jnp.where(learned, rows.mean(0), 0.0), surprise_memory)
 
     def outer_gradient(
-        params: Params, multipliers: Array, tasks: LabelledTask, key: Array, dual_step: Array
-    ) -> tuple[tuple[Params, Array], tuple[Array, Array]]:
+        params: Params,
+        multipliers: Array,
+        tasks: LabelledTask,
+        key: Array,
+        dual_step: Array,
+        gap_shift: Array,
+    ) -> tuple[tuple[Params, Array], tuple[Array, Array, Array]]:
         """∇_(θ,λ) of Eq. 8 on fresh draws of all tasks (Alg. 1, lines 10–16)."""
         keys = jax.random.split(key, len(tasks.totals))
         supports, queries = jax.vmap(partial(draw_support_and_query, shots=shots))(keys, tasks)
         usable = (supports.mask.sum(1) > 0) & (queries.mask.sum(1) > 0)
         weights = jnp.where(usable, task_weights(tasks.totals.sum(1) * 1.0), 0.0)
         weights /= jnp.maximum(weights.sum(), 1e-30)
+        gap_weights = None
+        if gap_weighting == "evidence":
+            evidence = usable[:, None] * jax.vmap(problem.evidence)(queries)
+            gap_weights = task_precision(evidence)
+            gap_weights /= jnp.maximum(gap_weights.sum(0), 1e-30)
 
-        def objective(params: Params, multipliers: Array) -> tuple[Array, tuple[Array, Array]]:
-            adapted = jax.vmap(lambda support: adapted_pair(params, multipliers, support)[0])
+        def objective(params: Params, multipliers: Array):
             return outer_objective(
                 problem,
-                adapted(supports),
+                jax.vmap(adapted, (None, None, 0, None))(params, multipliers, supports, gap_shift),
                 multipliers,
                 queries,
                 weights,
                 damping=damping * dual_step if augmented_term else 0.0,
                 constrained=outer_constraints,
                 pooled=pooled_constraint,
+                gap_weights=gap_weights,
+                shift=gap_shift,
             )
 
         return jax.grad(objective, argnums=(0, 1), has_aux=True)(params, multipliers)
 
     def update(key: Array, state: FFMLState, task: LabelledTask, memory: LabelledTask):
-        del task  # it is in memory
         t = state.round + 1
+        surprise = meet(jax.random.fold_in(key, num_outer_steps), state, task)
+        gap_shift = expected_shift(surprise)
         primal_step, dual_step = outer_lr * schedule(t), dual_lr * schedule(t)
         limit = jnp.where(t >= 2, num_outer_steps, 0)  # Alg. 1, line 7
 
         def iterate(carry):
-            i, theta, lam, optimizer_state, info = carry
-            (slope, dual_slope), (loss, values) = outer_gradient(
-                theta, lam, memory, jax.random.fold_in(key, i), dual_step
+            i, theta, lam, optimizer_state, info, learned_gap = carry
+            (slope, dual_slope), (loss, values, gaps) = outer_gradient(
+                theta, lam, memory, jax.random.fold_in(key, i), dual_step, gap_shift
             )
             if not outer_constraints:
                 dual_slope = jnp.zeros_like(dual_slope)
@@ -178,11 +221,14 @@ def ffml(
             )  # Eq. 9
             new_lam = ascend(lam, dual_slope, dual_step)  # Eq. 10
             change = _relative_change(theta, new_theta, lam, new_lam)
-            smooth = jnp.where(i == 0, change, SMOOTHING * info.change + (1 - SMOOTHING) * change)
-            return i + 1, new_theta, new_lam, optimizer_state, Info(loss, values, i + 1, smooth)
+            info = Info(loss, values, i + 1, _smoothed(i, info.change, change))
+            learned_gap = _smoothed(i, learned_gap, gaps)
+            return i + 1, new_theta, new_lam, optimizer_state, info, learned_gap
 
         def unfinished(carry):
-            i, *_, info = carry
+            i, *_, info, _ = carry
+            if goes_to_limit:  # what no setting changes is computed once, see `ffml.tuning`
+                return i < limit
             return (i < limit) & ((i == 0) | (info.change >= tolerance))
 
         nothing = jnp.zeros(())
@@ -193,15 +239,22 @@ def ffml(
             state.multipliers,
             state.optimizer_state,
             no_info,
+            state.surprise.learned_gap,
         )
-        _, theta, lam, optimizer_state, info = lax.while_loop(unfinished, iterate, start)
-        return FFMLState(theta, lam, optimizer_state, t), info
+        _, theta, lam, optimizer_state, info, gap = lax.while_loop(unfinished, iterate, start)
+        surprise = surprise._replace(learned_gap=gap)
+        return FFMLState(theta, lam, optimizer_state, t, surprise), info
 
     return Learner(init, adapt, problem.apply, update)
 
 
 def _shrink(pool: Array, shrinkage: float) -> Array:
     return jnp.where(pool > 0, pool / jnp.maximum(pool + shrinkage, 1), 0.0)
+
+
+def _smoothed(i: Array, before: Array, now: Array) -> Array:
+    """Average over about 10 iterations, from the round's first on."""
+    return jnp.where(i == 0, now, SMOOTHING * before + (1 - SMOOTHING) * now)
 
 
 def _relative_change(theta: Params, new_theta: Params, lam: Array, new_lam: Array) -> Array:

@@ -130,9 +130,20 @@ def run_config(saved: Mapping[str, Any]) -> RunConfig:
     >>> run_config(plain(config.to_json())) == config
     True
     """
+    if "relative_temperature" not in saved:  # written by 0.1
+        saved = _as_in_0_1(saved)
     if unknown := sorted(set(saved) - {f.name for f in fields(RunConfig)}):
         raise FFMLError(f"config.json has a setting '{unknown[0]}' that this ffml does not know")
     return RunConfig(**{name: _with_tuples(value) for name, value in saved.items()})
+
+
+def _as_in_0_1(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Spell out what version 0.1 did where today's defaults do something else."""
+    settings = saved.get("method_settings", {})
+    if saved.get("method", "ffml") == "ffml":
+        settings = {"gap_weighting": "tasks", "surprise_memory": 0.0} | settings
+    before = {"temperature": 1.0, "relative_temperature": False}
+    return before | dict(saved) | {"method_settings": settings}
 
 
 def _with_tuples(value: Any) -> Any:

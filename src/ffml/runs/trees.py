@@ -36,17 +36,20 @@ def array_names(tree: Any, root: str) -> Any:
 def restored_tree(like: Any, root: str, arrays: Mapping[str, np.ndarray]) -> Any:
     """Put named arrays into a tree of the shape of ``like``; refuses arrays that do not fit it.
 
-    An array that starts without rows (what a method has seen so far) may have grown.
+    An array that starts without rows (what a method has seen so far) may have grown. One that is
+    younger than the checkpoint stays as it is in ``like``, that of a run's beginning.
     """
     wanted = leaves_by_name(like, root)
     present = {name for name in arrays if name.startswith((f"{root}.", f"{root}["))}
-    if different := sorted(present ^ set(wanted)):
-        where = "lacks" if different[0] in wanted else "has, but this version does not,"
+    if unknown := sorted(present - set(wanted)):
         raise FFMLError(
-            f"the checkpoint {where} {different[0]}; resume with the ffml that wrote it"
+            f"the checkpoint has {unknown[0]}, which this method does not; resume with the ffml "
+            "that wrote it"
         )
+    if not present:
+        raise FFMLError(f"the checkpoint has no {root}; resume with the ffml that wrote it")
     for name, array in wanted.items():
-        found = arrays[name]
+        found = arrays.get(name, array)
         grown = array.size == 0 and found.ndim == array.ndim
         if found.dtype != array.dtype or (found.shape != array.shape and not grown):
             raise FFMLError(
@@ -54,4 +57,6 @@ def restored_tree(like: Any, root: str, arrays: Mapping[str, np.ndarray]) -> Any
                 f"{array.dtype}{list(array.shape)}; resume with the settings and the ffml that "
                 "wrote it"
             )
-    return jax.tree.unflatten(jax.tree.structure(like), [arrays[name] for name in wanted])
+    return jax.tree.unflatten(
+        jax.tree.structure(like), [arrays.get(name, array) for name, array in wanted.items()]
+    )

@@ -1,0 +1,58 @@
+"""How much larger the gaps of new tasks are than those of the tasks learned from.
+
+A model that meets its constraints on the rows it was fitted to misses them on new ones, the more
+so the fewer rows there were: the gap, like the loss, is over-fitted. An online learner can tell by
+how much. Each task is met before it is learned from, so its gap is an honest one. The mean
+difference between the gaps of tasks just met and those of the tasks in memory is the surprise;
+learning from gaps shifted by it puts the constraint where new tasks will be.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from ffml.base import Array
+
+# Variance of gaps from task to task, in variances of a single decision: tasks differ by about
+# 0.1 in their gaps however many rows they have, so a large one counts at most as much as 20 rows.
+BETWEEN_TASKS = 0.05
+
+
+class Surprise(NamedTuple):
+    """A weighted mean of differences, by entry, and what new gaps are compared with."""
+
+    total: Array  # (m,) Σ w (gap met - gap learned)
+    weight: Array  # (m,) Σ w
+    learned_gap: Array  # (m,) mean gap of the tasks in memory, as seen last
+
+
+def no_surprise(num_constraints: int) -> Surprise:
+    """Start without any."""
+    nothing = jnp.zeros(num_constraints)
+    return Surprise(nothing, nothing, nothing)
+
+
+def task_precision(evidence: Array) -> Array:
+    """Weigh gaps that rest on so many rows: ``1/(1/evidence + between tasks)``, 0 where 0.
+
+    The weights of a random-effects mean: neither does a huge task drown all others, nor does the
+    noise of tiny ones.
+    """
+    return evidence / (1 + BETWEEN_TASKS * evidence)
+
+
+def shift(surprise: Surprise) -> Array:
+    """Estimate how far new gaps will be from the learned ones.
+
+    The mean is taken as if one more very large task had been met without any surprise.
+    """
+    return surprise.total / (surprise.weight + 1 / BETWEEN_TASKS)
+
+
+def met(surprise: Surprise, gap: Array, evidence: Array, memory: Array) -> Surprise:
+    """Take in the gap of a task just met; what was met before counts ``memory`` times as much."""
+    weight = task_precision(evidence)
+    return surprise._replace(
+        total=memory * surprise.total + weight * (gap - surprise.learned_gap),
+        weight=memory * surprise.weight + weight,
+    )
