@@ -38,7 +38,10 @@ MODULES = (
     "ffml.problem",
     "ffml.online",
     "ffml.metrics",
+    "ffml.analysis",
     "ffml.experiment",
+    "ffml.augmentation",
+    "ffml.compare",
     "ffml.runs.directory",
     "ffml.runtime",
 )

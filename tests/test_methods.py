@@ -246,7 +246,7 @@ def seen_and_support(learner, schema, *, shots=100):
 def test_refit_is_scikit_learn_on_all_rows_seen_and_the_support(schema, problem):
     learner = refit(problem)
     state, support, x, y, _ = seen_and_support(learner, schema)
-    oracle = LogisticRegression(class_weight="balanced").fit(x.astype(float), y)
+    oracle = LogisticRegression(class_weight="balanced", tol=1e-8).fit(x.astype(float), y)
     logits = learner.predict(learner.adapt(state, support), x)
     np.testing.assert_allclose(logits, oracle.decision_function(x.astype(float)), atol=2e-3)
 
@@ -267,7 +267,7 @@ def test_fairlearn_refit_is_a_direct_fit(schema, problem, method, notion):
     np.testing.assert_array_equal(kept[:100], x[rows])
     order = np.concatenate([rows, 100 + _positions(kept[100:], x[100:])])
     oracle = reductions.ExponentiatedGradient(
-        LogisticRegression(class_weight="balanced", max_iter=1000),
+        LogisticRegression(class_weight="balanced", solver="newton-cholesky"),
         getattr(reductions, notion)(difference_bound=0.01),
         max_iter=6,
     )

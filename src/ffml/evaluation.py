@@ -20,6 +20,9 @@ class Split(NamedTuple):
     validation: np.ndarray
 
 
+NOBODY = Split(np.zeros(0, int), np.zeros(0, int))
+
+
 class Judgement(NamedTuple):
     """How a decision did on its validation rows."""
 
@@ -95,16 +98,25 @@ def judge(
     undefined = dict(worst.undefined)
     if np.isnan(values["dbc"]):
         undefined["dbc"] = "only one group has rows"
-    measurable, constraint = jax.device_get(
-        _compiled(problem.measurable, problem.constraint_at)(padded_logits, batch)
+    evidence, constraint = jax.device_get(
+        _compiled(problem.evidence, problem.constraint_at)(padded_logits, batch)
     )
-    return Judgement(values, undefined, tables, np.where(measurable > 0, constraint, np.nan))
+    return Judgement(values, undefined, tables, np.where(evidence > 0, constraint, np.nan))
+
+
+def not_judged(problem: Problem, schema: Schema) -> Judgement:
+    """Judge nobody: every number is undefined, for the one reason that there was no decision."""
+    tables = {c.name: np.zeros((len(c.groups), 2, 2), int) for c in schema.sensitive}
+    nothing = metrics.worst([metrics.judge(table) for table in tables.values()])
+    values = nothing.values | {"loss": np.nan, "dbc": np.nan}
+    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], "not judged")
+    return Judgement(values, undefined, tables, np.full(problem.num_constraints, np.nan))
 
 
 @lru_cache(maxsize=32)
-def _compiled(measurable: Callable, constraint_at: Callable) -> Callable:
+def _compiled(evidence: Callable, constraint_at: Callable) -> Callable:
     """Compile once a problem (and once a bucket of rows)."""
-    return jax.jit(lambda logits, batch: (measurable(batch), constraint_at(logits, batch)))
+    return jax.jit(lambda logits, batch: (evidence(batch), constraint_at(logits, batch)))
 
 
 def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> float:

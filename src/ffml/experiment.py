@@ -1,12 +1,14 @@
 """From a configuration to a run: everything that is needed to repeat it, in one place."""
 
 import inspect
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
+from ffml.augmentation import augmented
 from ffml.base import FFMLError, Learner, Problem, Schema, Stream
-from ffml.checks import at_least, one_of
+from ffml.checks import at_least, one_of, positive
 from ffml.constraints import CONSTRAINTS, Constraint, combine
 from ffml.memory import MemorySettings
 from ffml.methods import METHODS
@@ -30,7 +32,8 @@ class RunConfig:
     model_settings: dict[str, Any] = field(default_factory=dict)
     constraints: tuple[str, ...] = ("demographic-parity",)
     bounds: tuple[float, ...] = (0.02,)
-    temperature: float = 1.0
+    temperature: float = 0.5
+    relative_temperature: bool = True
     l2: float = 0.0
     natural_rates: bool = True
     noise_allowance: float = 1.0
@@ -42,6 +45,9 @@ class RunConfig:
     rows_per_task: int = 1024
     memory_policy: str = "all"
     memory_capacity: int = 256
+    augment_to: int = 0  # fill tasks up to so many rows, see `ffml.augmentation`; 0: as they are
+    judge_from: float = 0.0  # the share of the stream that is only learned from
+    judge_min_rows: int = 0  # rounds with fewer validation rows are only learned from
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -76,9 +82,9 @@ def configure_run(data: str, given: Mapping[str, Any], preset_name: str = "defau
 
     A setting that neither the run nor the chosen method has is refused.
     """
-    merged = preset(preset_name, data) | dict(given)
+    method = given.get("method", "ffml")
+    merged = preset(preset_name, data, method) | dict(given)
     own = {f.name for f in fields(RunConfig)}
-    method = merged.get("method", "ffml")
     known = method_defaults(method)
     nested: dict[str, Any] = {}
     flat: dict[str, Any] = {}
@@ -103,13 +109,13 @@ def build_constraint(config: RunConfig) -> Constraint:
         raise FFMLError(f"at least one constraint is needed; known: {', '.join(CONSTRAINTS)}")
     if len(bounds) not in (1, len(names)):
         raise FFMLError(f"give one bound, or one for each of the {len(names)} constraints")
-    if not config.temperature > 0:
-        raise FFMLError(f"temperature must be > 0, got {config.temperature}")
+    positive(temperature=config.temperature)
     built = []
     for name, bound in zip(names, bounds * (len(names) // len(bounds)), strict=True):
         factory = one_of("constraint", name, CONSTRAINTS)
-        smooth = "temperature" in inspect.signature(factory).parameters
-        built.append(factory(bound, **({"temperature": config.temperature} if smooth else {})))
+        takes = inspect.signature(factory).parameters
+        smooth = {"temperature": config.temperature, "relative": config.relative_temperature}
+        built.append(factory(bound, **{k: v for k, v in smooth.items() if k in takes}))
     return combine(*built)
 
 
@@ -146,6 +152,7 @@ def build_loop(
     problem: Problem,
     learner: Learner,
     scaler: RunningScaler | None = None,
+    judge_after: int = 0,
 ) -> OnlineLoop:
     """Put the loop together; a ``scaler`` is for streams whose features are not standardised."""
     return OnlineLoop(
@@ -156,6 +163,8 @@ def build_loop(
         validation_fraction=config.validation_fraction,
         shots=config.shots,
         memory_settings=memory_settings(config),
+        judge_after=judge_after,
+        judge_min_rows=config.judge_min_rows,
         scaler=scaler,
     )
 
@@ -171,15 +180,58 @@ def build(
     config: RunConfig, data_home: str | None = None, sql_url: str | None = None
 ) -> Experiment:
     """Load the data and put problem, learner and loop together; refuses what cannot work."""
-    one_of("method", config.method, METHODS)
-    model, constraint = build_model(config), build_constraint(config)
-    memory_settings(config)
-    if config.rounds is not None:
-        at_least(1, rounds=config.rounds)
-    at_least(0, seed=config.seed)
+    check_config(config)
     stream, scaler = open_stream(
         config.data, config.data_options, seed=config.seed, data_home=data_home, sql_url=sql_url
     )
+    return assemble(config, stream, scaler)
+
+
+def check_config(config: RunConfig) -> None:
+    """Refuse what cannot work whatever the data are, before they are loaded."""
+    one_of("method", config.method, METHODS)
+    build_model(config)
+    build_constraint(config)
+    memory_settings(config)
+    if config.rounds is not None:
+        at_least(1, rounds=config.rounds)
+    at_least(0, seed=config.seed, augment_to=config.augment_to)
+    if not 0 <= config.judge_from < 1:
+        raise FFMLError(f"judge_from must be at least 0 and below 1, got {config.judge_from}")
+
+
+def assemble(config: RunConfig, stream: Stream, scaler: RunningScaler | None) -> Experiment:
+    """Put problem, learner and loop together for a stream that is open."""
+    if config.augment_to:
+        if scaler is not None:
+            raise FFMLError(
+                "augment_to mixes features that must be on one scale, as those of the package's "
+                "data sets are; leave it out for a table of your own"
+            )
+        stream = augmented(stream, config.augment_to, config.seed)
+    model, constraint = build_model(config), build_constraint(config)
     problem, learner = build_learner(config, stream.schema, model, constraint)
-    loop = build_loop(config, stream.schema, problem, learner, scaler)
+    judge_after = last_unjudged_round(config, stream)
+    loop = build_loop(config, stream.schema, problem, learner, scaler, judge_after)
     return Experiment(config, stream, problem, loop)
+
+
+def num_rounds(config: RunConfig, stream: Stream) -> int | None:
+    """Return how many rounds a run has; None if the stream does not know its end."""
+    return min(filter(None, (config.rounds, stream.num_tasks)), default=None)
+
+
+def last_unjudged_round(config: RunConfig, stream: Stream) -> int:
+    """Return the last round of the share that is only learned from.
+
+    With ``judge_from`` = 2/3 the rounds t with 3t > 2T are judged: the last third.
+    """
+    if not config.judge_from:
+        return 0
+    if stream.num_tasks is None:
+        raise FFMLError(
+            f"judge_from needs to know how many tasks there are, and '{stream.name}' does not say; "
+            "use judge_from 0"
+        )
+    # 2/3 of 9 rounds are 6, though the float 2/3 is a little less.
+    return math.floor(config.judge_from * (num_rounds(config, stream) or 0) + 1e-9)

@@ -10,13 +10,21 @@ import numpy as np
 
 from ffml.base import FFMLError, Learner, Problem, Schema, Stream, Task
 from ffml.checks import at_least
-from ffml.evaluation import judge, split_rows, support_batch
+from ffml.evaluation import (
+    NOBODY,
+    Judgement,
+    Split,
+    judge,
+    not_judged,
+    split_rows,
+    support_batch,
+)
 from ffml.memory import Memory, MemorySettings, padded_rows
 from ffml.runtime import shard_tasks
 from ffml.scaling import RunningScaler
 
 # Every random choice has its own stream of numbers, so that no method changes another's data.
-SPLIT, SUPPORT, KEEP, DRAW = range(4)
+SPLIT, SUPPORT, KEEP, DRAW, ROTATE = range(5)
 
 
 @dataclass(frozen=True)
@@ -26,8 +34,8 @@ class Round:
     round: int
     task: str
     n_rows: int
-    n_support: int  # labelled rows that the decision was adapted to
-    n_validation: int
+    n_support: int  # labelled rows that the decision was adapted to; 0 if it was not judged
+    n_validation: int  # rows that judged it; 0 if it was not judged
     metrics: dict[str, float]  # see `ffml.metrics.judge`, and loss, dbc; NaN where undefined
     undefined: dict[str, str]  # metric -> why it is undefined
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
@@ -44,7 +52,9 @@ class OnlineLoop:
     """Plays one task after another. Everything that the next round needs is in its fields.
 
     In round t the learner decides with what it knew before (adapted to the task's support
-    rows), is judged on the validation rows, and only then sees the whole task.
+    rows), is judged on the validation rows, and only then sees the whole task. Rounds up to
+    ``judge_after``, and those with fewer validation rows than ``judge_min_rows``, are learned from
+    without a decision: some methods take long to decide.
     """
 
     problem: Problem
@@ -54,6 +64,8 @@ class OnlineLoop:
     validation_fraction: float = 0.5
     shots: int = 100
     memory_settings: MemorySettings = field(default_factory=MemorySettings)
+    judge_after: int = 0
+    judge_min_rows: int = 0
     scaler: RunningScaler | None = None  # None: the stream's features are standardised already
     round: int = 0
     state: Any = None
@@ -67,6 +79,7 @@ class OnlineLoop:
                 f"validation_fraction must be between 0 and 1, got {self.validation_fraction}"
             )
         at_least(1, shots=self.shots)
+        at_least(0, judge_after=self.judge_after, judge_min_rows=self.judge_min_rows)
         compiled = jax.jit if self.learner.pure else (lambda function: function)
         self._adapt, self._update = compiled(self.learner.adapt), compiled(self.learner.update)
         self._key = jax.random.key(self.seed)
@@ -82,9 +95,10 @@ class OnlineLoop:
         self.round += 1
         revealed, task = task, self._standardised(task)
         rows = split_rows(len(task.y), self.validation_fraction, self._rng(SPLIT))
-        support = support_batch(task, self.schema, rows.support, self.shots, self._rng(SUPPORT))
-        params = jax.device_get(self._adapt(self.state, support))
-        judgement = judge(self.problem, self.learner, params, task, self.schema, rows.validation)
+        if self.round > self.judge_after and len(rows.validation) >= self.judge_min_rows:
+            judgement = self._judged(task, rows)
+        else:
+            rows, judgement = NOBODY, not_judged(self.problem, self.schema)
         measured = np.nan_to_num(judgement.constraint)
         self.violation = self.violation + measured
         self.clipped_violation = self.clipped_violation + np.maximum(measured, 0)
@@ -106,6 +120,11 @@ class OnlineLoop:
             iterations=iterations,
             seconds=time.perf_counter() - start,
         )
+
+    def _judged(self, task: Task, rows: Split) -> Judgement:
+        support = support_batch(task, self.schema, rows.support, self.shots, self._rng(SUPPORT))
+        params = jax.device_get(self._adapt(self.state, support))
+        return judge(self.problem, self.learner, params, task, self.schema, rows.validation)
 
     def _standardised(self, task: Task) -> Task:
         if self.scaler is None:
@@ -138,8 +157,8 @@ def play(problem: Problem, learner: Learner, stream: Stream, **settings: Any) ->
         problem: what is minimised and what is constrained.
         learner: the method, built for that problem.
         stream: the tasks in their order.
-        **settings: ``seed``, ``validation_fraction``, ``shots`` and ``memory_settings`` of
-            `OnlineLoop`.
+        **settings: ``seed``, ``validation_fraction``, ``shots``, ``memory_settings``,
+            ``judge_after`` and ``judge_min_rows`` of `OnlineLoop`.
     """
     loop = OnlineLoop(problem, learner, stream.schema, **settings)
     for task in stream.tasks():

@@ -5,7 +5,7 @@ import sys
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import data, listings, options
+from ffml.cli import compare, data, listings, options, reproduce, tune
 
 app = typer.Typer(
     name="ffml",
@@ -19,6 +19,9 @@ app = typer.Typer(
 
 COMMANDS = (
     options.run,
+    compare.compare,
+    reproduce.reproduce,
+    tune.tune,
     data.inspect,
     data.predict,
     data.check,

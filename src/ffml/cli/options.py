@@ -46,7 +46,15 @@ def run(
         list[float] | None, option(WHAT, "ε of each constraint: |gap| <= ε. (default: 0.02)")
     ] = None,
     temperature: Annotated[
-        float | None, option(WHAT, "τ of the smooth decision σ(h/τ). (default: 1)")
+        float | None, option(WHAT, "τ of the smooth decision σ(h/τ). (default: 0.5)")
+    ] = None,
+    relative_temperature: Annotated[
+        bool | None,
+        option(
+            WHAT,
+            "Whether τ is in standard deviations of the logits. (default: relative)",
+            "--relative-temperature/--absolute-temperature",
+        ),
     ] = None,
     model: Annotated[str | None, option(WHAT, "linear or mlp.")] = None,
     hidden: Annotated[
@@ -121,6 +129,16 @@ def run(
             "--pooled-constraint/--task-constraint",
         ),
     ] = None,
+    gap_weighting: Annotated[
+        str | None,
+        option(
+            ALGORITHM, "What a task counts in the mean constraint: evidence (by rows) or tasks."
+        ),
+    ] = None,
+    surprise_memory: Annotated[
+        float | None,
+        option(ALGORITHM, "Constrain the gaps that new tasks will show; 0 those learned from."),
+    ] = None,
     noise_allowance: Annotated[
         float | None,
         option(ALGORITHM, "Allow for so many times the gap that chance makes in small batches."),
@@ -163,6 +181,18 @@ def run(
     ] = None,
     memory_capacity: Annotated[
         int | None, option(MEMORY, "Most tasks kept by recent and reservoir. (default: 256)")
+    ] = None,
+    augment_to: Annotated[
+        int | None,
+        option(MEMORY, "The paper's protocol: rotated rows until a task has so many. (default: 0)"),
+    ] = None,
+    judge_from: Annotated[
+        float | None,
+        option(MEMORY, "Share of the stream that is learned from but not judged. (default: 0)"),
+    ] = None,
+    judge_min_rows: Annotated[
+        int | None,
+        option(MEMORY, "Judge rounds with at least so many validation rows. (default: 0)"),
     ] = None,
     inner_constraints: Annotated[
         bool | None, option(ABLATION, "Without inner constraints.", " /--no-inner-constraints")

@@ -78,9 +78,10 @@ def resume_stream(
 
 def _play(console: Console, directory: "RunDirectory", as_json: bool) -> None:
     """Play the rounds that are left, then write what a person reads."""
+    from ffml.experiment import num_rounds
+
     experiment, status = directory.experiment, "complete"
-    limits = (experiment.config.rounds, experiment.stream.num_tasks)
-    with Live(console, experiment, min(filter(None, limits), default=None)) as live:
+    with Live(console, experiment, num_rounds(experiment.config, experiment.stream)) as live:
         live.progress.update(live.bar, completed=len(directory.rounds))
         try:
             for task in directory.tasks():

@@ -38,9 +38,10 @@ from ffml.online import SUPPORT, OnlineLoop
 from ffml.scaling import RunningScaler
 
 # What leaves the compiled functions as they are.
-_DATA = {"data", "data_options", "rounds", "seed", "validation_fraction"}
+_PROTOCOL = {"augment_to", "judge_from", "judge_min_rows"}
+_DATA = {"data", "data_options", "rounds", "seed", "validation_fraction"} | _PROTOCOL
 _MEMORY = {"tasks_per_round", "rows_per_task", "memory_policy", "memory_capacity"}
-_INAPPLICABLE = {"data", "data_options", "rounds", "method_settings", "model_settings"}
+_INAPPLICABLE = {"data", "data_options", "rounds", "method_settings", "model_settings"} | _PROTOCOL
 _PARAMETER = {"constraints": "constraint", "bounds": "bound", "seed": "random_state"}
 _SHAPING = tuple(f.name for f in fields(RunConfig) if f.name not in _DATA | _MEMORY)
 

@@ -134,10 +134,16 @@ def repeated(rows: Rows) -> Rows:
 
 
 def logistic_regression(inverse_l2: float) -> Any:
-    """Make scikit-learn's model, not yet fitted."""
+    """Make scikit-learn's model, not yet fitted.
+
+    Newton steps reach the optimum of many rows and few features two to three times as fast as the
+    default solver, which stops short of it.
+    """
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(C=inverse_l2, class_weight="balanced", max_iter=1000)
+    return LogisticRegression(
+        C=inverse_l2, class_weight="balanced", max_iter=1000, solver="newton-cholesky"
+    )
 
 
 def logistic_params(rows: Rows, inverse_l2: float) -> dict[str, np.ndarray]:

@@ -78,7 +78,8 @@ def unmeasured(run: Run) -> list[str]:
             why = "; ".join(f"{escape(reason)}: {counted(n, 'round')}" for reason, n in reasons)
             because = f" ({why})" if why else ""
             found.append(f"{metric.upper()} in {missing} of {rounds} rounds{because}.")
-    small = int((run.rounds.numbers("n_validation") < _tables.MIN_VALIDATION_ROWS).sum())
+    judged = run.rounds.numbers("n_validation")
+    small = int(((judged > 0) & (judged < _tables.MIN_VALIDATION_ROWS)).sum())
     if small:
         few = f"fewer than {_tables.MIN_VALIDATION_ROWS} rows"
         found.append(

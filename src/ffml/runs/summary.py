@@ -28,7 +28,7 @@ def run_summary(
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "pooled": pooled_metrics(rounds, columns),
         "pooled_last_third": pooled_metrics(last_third, columns),
-        "collapsed_rounds": int(sum(row["collapsed"] for row in rows)),
+        "collapsed_rounds": int(np.nansum([row["collapsed"] for row in rows])),
         "multipliers": dict(zip(constraint_names, last.multipliers.tolist(), strict=True)),
         "violation": dict(zip(constraint_names, last.violation.tolist(), strict=True)),
         "clipped_violation": dict(

@@ -1,0 +1,107 @@
+"""``ffml compare``: methods × data sets × seeds, in parallel and resumable."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from ffml.base import FFMLError
+from ffml.cli.options import option
+
+WHAT, HOW, TABLE, OUTPUT = (
+    "What to compare",
+    "How to measure",
+    "Your own table (guessed where only one column will do)",
+    "Output",
+)
+
+
+def compare(
+    data: Annotated[
+        list[str] | None,
+        option(WHAT, "Data set or table; give it again for several. (default: adult, bank, crime)"),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        option(WHAT, "Method; give it again for several. (default: all, see `ffml methods`)"),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            WHAT,
+            "Override a setting, such as num_outer_steps=20, for the methods that have it.",
+            "--set",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None, option(WHAT, "Named settings: default or paper. (default: the protocol's)")
+    ] = None,
+    protocol: Annotated[
+        str,
+        option(HOW, "clean, or paper: rotated rows, 90 % and 30 % validation. (default: clean)"),
+    ] = "clean",
+    seeds: Annotated[
+        str | None, option(HOW, "Such as 0-4 or 0,1,2. (default: 0-4; paper: 0-9)")
+    ] = None,
+    validation: Annotated[
+        list[float] | None,
+        option(HOW, "Part of a task that judges; again for several. (default: the protocol's)"),
+    ] = None,
+    rounds: Annotated[int | None, option(HOW, "Stop after so many tasks. (default: all)")] = None,
+    label: Annotated[str | None, option(TABLE, "Column to predict.")] = None,
+    sensitive: Annotated[
+        list[str] | None, option(TABLE, "Protected column; give it again for several.")
+    ] = None,
+    task: Annotated[str | None, option(TABLE, "Column whose values are the tasks.")] = None,
+    order: Annotated[str | None, option(TABLE, "Column that orders the tasks.")] = None,
+    positive: Annotated[str | None, option(TABLE, "Label value that counts as 1.")] = None,
+    drop: Annotated[list[str] | None, option(TABLE, "Column to leave out.")] = None,
+    jobs: Annotated[
+        int | None, option(OUTPUT, "Processes at a time. (default: one for each core)")
+    ] = None,
+    out: Annotated[
+        Path, option(OUTPUT, "Folder for results; finished ones are kept. (default: compare)")
+    ] = Path("compare"),
+    data_home: Annotated[
+        Path | None,
+        option(
+            OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"
+        ),
+    ] = None,
+    quiet: Annotated[bool, option(OUTPUT, "No progress, no tables.", "--quiet", "-q")] = False,
+    json_output: Annotated[bool, option(OUTPUT, "Print the summary as JSON.", "--json")] = False,
+) -> None:
+    """Compare methods over data sets and seeds; a stopped comparison goes on where it was.
+
+    [bold]Example:[/bold] ffml compare --data adult --method ffml --method fairlearn-dp --seeds 0-4
+    """
+    from ffml.cli.comparing import compare_methods
+    from ffml.cli.data import table_options
+    from ffml.cli.values import parse_seeds, parse_settings
+
+    roles = table_options(
+        label=label, sensitive=sensitive, task=task, order=order, positive=positive, drop=drop
+    )
+    given = parse_settings(settings or ()) | ({"rounds": rounds} if rounds is not None else {})
+    wanted: dict[str, Any] = {
+        "protocol": protocol,
+        "seeds": parse_seeds(seeds) if seeds is not None else None,
+        "validation": validation,
+        "preset": preset,
+        "settings": given,
+        "methods": method,
+    }
+    if jobs is not None and jobs < 1:
+        raise FFMLError(f"--jobs must be >= 1, got {jobs}")
+    compare_methods(
+        data,
+        roles,
+        {name: value for name, value in wanted.items() if value is not None},
+        jobs=jobs,
+        out=out,
+        data_home=data_home,
+        quiet=quiet,
+        as_json=json_output,
+        command=shlex.join(["ffml", *sys.argv[1:]]),
+    )

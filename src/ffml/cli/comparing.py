@@ -1,0 +1,189 @@
+"""What ``ffml compare`` does and shows while it does it."""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ffml.base import FFMLError
+
+SHORT = {  # headings that fit a narrow terminal
+    "DP / ceiling": "DP/ceil",
+    "EO / ceiling": "EO/ceil",
+    "balanced accuracy": "bal.acc",
+    "collapsed rounds": "collapsed",
+}
+
+SHOWN = 3  # of the runs being computed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ffml.compare import Event
+
+
+def compare_methods(
+    data: Sequence[str] | None,
+    roles: dict[str, Any],
+    wanted: dict[str, Any],
+    *,
+    jobs: int | None,
+    out: Path,
+    data_home: Path | None,
+    quiet: bool,
+    as_json: bool,
+    command: str,
+) -> None:
+    """Compute what is missing and sum up. Nothing is written before everything is checked."""
+    start = time.perf_counter()
+    console = Console(stderr=as_json, quiet=quiet)
+    console.print("[bold]ffml[/bold] · starting JAX and checking what to compare …")
+    from ffml.compare import Store, check_cells, plan, run_cells, summarise_results, write_results
+    from ffml.compare import unfinished as unfinished_of
+    from ffml.runs.directory import check_writable
+    from ffml.runs.files import to_json
+    from ffml.runtime import available_cores, configure
+
+    configure(devices=1)
+    cells = plan(**_with_data(data, roles), **wanted)
+    check_writable(out, overwrite=True)
+    store = Store(out / "cells")
+    unfinished = unfinished_of(cells, store)
+    check_cells(unfinished, data_home)
+    jobs = min(jobs or available_cores(), max(len(unfinished), 1))
+    _announce(console, len(cells), len(unfinished), jobs)
+    try:
+        with CellProgress(console, len(cells), len(cells) - len(unfinished)) as progress:
+            run_cells(unfinished, store, workers=jobs, data_home=data_home, progress=progress.show)
+    except KeyboardInterrupt:
+        done = len(cells) - len(unfinished_of(cells, store))
+        console.print(
+            f"interrupted; {done} of {len(cells)} runs are finished and kept in {store.folder}. Go "
+            "on with the same command.",
+            soft_wrap=True,
+        )
+        raise typer.Exit(130) from None
+    frame = store.load(cells)
+    summary = summarise_results(frame)
+    facts = {
+        "command": command,
+        "date": datetime.now(UTC).date().isoformat(),
+        "jobs": jobs,
+        "runs": len(cells),
+        "computed": len(unfinished),
+        "wall_seconds": time.perf_counter() - start,
+        "cell_seconds": sum(store.seconds(cell) for cell in cells),
+    }
+    document = write_results(out, frame, summary, facts)
+    if as_json:
+        typer.echo(to_json(document), nl=False)
+    show_tables(console, summary)
+    console.print(document["measured"], highlight=False)
+    console.print(
+        f"Tables: [bold]{out / 'summary.md'}[/bold]   (all rounds: {out / 'results.csv'})",
+        soft_wrap=True,
+    )
+
+
+def _with_data(data: Sequence[str] | None, roles: dict[str, Any]) -> dict[str, Any]:
+    """Find out what the data are, and the roles of columns where they are tables."""
+    from ffml.cli.data import resolve
+    from ffml.sources import is_table
+    from ffml.tables import open_table
+
+    tables = [name for name in data or () if is_table(name)]
+    if roles and not tables:
+        option = next(iter(roles))
+        raise FFMLError(f"--{option} is for tables of your own; give one with --data")
+    if data is None:
+        return {}
+    found = dict(resolve(name, roles if name in tables else {}, None) for name in data)
+    fingerprints = {name: open_table(name).fingerprint() for name in found if is_table(name)}
+    return {"data": list(found), "data_options": found, "fingerprints": fingerprints}
+
+
+def _announce(console: Console, cells: int, unfinished: int, jobs: int) -> None:
+    if not unfinished:
+        console.print(f"all {cells} runs are finished already; nothing is computed again")
+        return
+    kept = f", {cells - unfinished} of them finished already" if cells > unfinished else ""
+    processes = f"{jobs} process{'es' if jobs > 1 else ''}"
+    console.print(f"{cells} runs{kept}; computing {unfinished} on {processes}", highlight=False)
+
+
+class CellProgress:
+    """Prints one line a finished run above a progress bar; on a pipe, the lines alone."""
+
+    def __init__(self, console: Console, total: int, finished: int) -> None:
+        self.console = console
+        self.total, self.finished = total, finished
+        self.running: dict[str, str] = {}  # key -> what is said of it
+        self.started: dict[str, float] = {}
+        self.progress = Progress(
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("runs ·"),
+            TimeElapsedColumn(),
+            TextColumn("· {task.description}", markup=False),
+            console=console,
+            transient=True,
+            disable=console.quiet or not console.is_terminal,
+        )
+
+    def __enter__(self) -> "CellProgress":
+        self.progress.start()
+        self.bar = self.progress.add_task(
+            "starting processes", total=self.total, completed=self.finished
+        )
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.progress.stop()
+
+    def show(self, event: "Event") -> None:
+        """Say what happened."""
+        cell, key = event.cell, event.cell.key
+        self.started.setdefault(key, time.perf_counter())
+        if event.kind in ("started", "round"):
+            at = f" {event.round}/{event.rounds or '?'}" if event.round else ""
+            self.running[key] = f"{cell.name}{at}"
+        else:
+            self.running.pop(key, None)
+            self._line(event, time.perf_counter() - self.started[key])
+        names = list(self.running.values())
+        more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
+        self.progress.update(self.bar, description="; ".join(names[:SHOWN] + more))
+
+    def _line(self, event: "Event", seconds: float) -> None:
+        if event.kind == "finished":
+            self.finished += 1
+            self.progress.update(self.bar, completed=self.finished)
+        said = f"failed: {event.reason}" if event.kind == "failed" else f"{seconds:,.0f} s"
+        self.console.print(
+            f"{self.finished:>5}/{self.total}  {event.cell.name}  {said}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def show_tables(console: Console, summary: "pd.DataFrame") -> None:
+    """Print one table for each data set."""
+    from ffml.compare import data_tables
+
+    for found in data_tables(summary):
+        table = Table(
+            title=found.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0
+        )
+        for i, name in enumerate(found.header):
+            table.add_column(SHORT.get(name, name), justify="right" if i else "left", no_wrap=True)
+        for line in found.lines:
+            table.add_row(*(cell.replace(" ± ", "±").replace("±0.", "±.") for cell in line))
+        console.print(table)

@@ -1,0 +1,163 @@
+"""``ffml reproduce``: the paper's tables and figures by name."""
+
+import shlex
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ffml.base import FFMLError
+from ffml.cli.options import option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ffml.reproduce import Reproduction, Setting
+
+HOW, OUTPUT = "How thoroughly (less than the paper's setting is said on every output)", "Output"
+
+
+def reproduce(
+    items: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Such as table2 or figure5; see --list. (default: all)",
+            metavar="[ITEM]...",
+            show_default=False,
+        ),
+    ] = None,
+    list_items: Annotated[
+        bool, option(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
+    ] = False,
+    quick: Annotated[
+        bool,
+        option(HOW, "Few repeats, iterations and tasks: minutes instead of weeks.", "--quick"),
+    ] = False,
+    protocol: Annotated[
+        str, option(HOW, "paper, or clean: no synthetic rows. (default: paper)")
+    ] = "paper",
+    seeds: Annotated[
+        str | None, option(HOW, "Such as 0-4 or 0,1,2. (default: paper 0-9, clean 0-4, quick 0-1)")
+    ] = None,
+    iterations: Annotated[
+        int | None, option(HOW, "Iterations a round, of all methods. (default: the preset's)")
+    ] = None,
+    rounds: Annotated[
+        int | None, option(HOW, "The first so many tasks of a stream. (default: all)")
+    ] = None,
+    jobs: Annotated[
+        int | None, option(OUTPUT, "Processes at a time. (default: one for each core)")
+    ] = None,
+    out: Annotated[
+        Path, option(OUTPUT, "Folder for everything; finished runs are kept. (default: reproduce)")
+    ] = Path("reproduce"),
+    data_home: Annotated[
+        Path | None,
+        option(
+            OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"
+        ),
+    ] = None,
+    quiet: Annotated[bool, option(OUTPUT, "No progress.", "--quiet", "-q")] = False,
+    json_output: Annotated[bool, option(OUTPUT, "Print the records as JSON.", "--json")] = False,
+) -> None:
+    """Make the paper's tables and figures; a stopped reproduction goes on where it was.
+
+    [bold]Example:[/bold] ffml reproduce table2 figure5 --quick
+    """
+    start = time.perf_counter()
+    from rich.console import Console
+
+    console = Console(stderr=json_output, quiet=quiet)
+    console.print("[bold]ffml[/bold] · starting JAX and checking what to make …")
+    from ffml.cli.values import parse_seeds
+    from ffml.reproduce import QUICK, Reproduction, Setting, duration
+    from ffml.runs.directory import check_writable
+    from ffml.runs.files import to_json
+    from ffml.runtime import available_cores, configure
+
+    configure(devices=1)
+    if jobs is not None and jobs < 1:
+        raise FFMLError(f"--jobs must be >= 1, got {jobs}")
+    given: dict[str, Any] = {
+        "seeds": tuple(dict.fromkeys(parse_seeds(seeds))) if seeds is not None else None,
+        "iterations": iterations,
+        "rounds": rounds,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    setting = replace(QUICK if quick else Setting(), protocol=protocol, **given)
+    made = Reproduction(items or [], setting, out)
+    if list_items:
+        _list(made, json_output)
+        return
+    check_writable(out, overwrite=True)
+    made.check(data_home)
+    _compute(console, made, jobs or available_cores(), data_home)
+    records = made.write(shlex.join(["ffml", *sys.argv[1:]]))
+    if json_output:
+        typer.echo(to_json(records), nl=False)
+    if setting.note:
+        console.print(f"{setting.note[0].upper()}{setting.note[1:]}.", highlight=False)
+    names = ", ".join(record["item"] for record in records)
+    console.print(f"Made {names} in {duration(time.perf_counter() - start)}.", highlight=False)
+    console.print(f"Page: [bold]{out / 'index.html'}[/bold]", soft_wrap=True)
+
+
+def _compute(console: "Console", made: "Reproduction", jobs: int, data_home: Path | None) -> None:
+    """Compute what is missing, with a progress bar; Ctrl-C keeps what is finished."""
+    from ffml.cli.comparing import CellProgress
+
+    total, missing = len(made.cells), len(made.unfinished())
+    if missing:
+        kept = f", {total - missing} of them finished already" if total > missing else ""
+        processes = f"{jobs} process{'es' if jobs > 1 else ''}"
+        console.print(f"{total} runs{kept}; computing {missing} on {processes}", highlight=False)
+    elif total:
+        console.print(f"all {total} runs are finished already; nothing is computed again")
+    try:
+        with CellProgress(console, total, total - missing) as progress:
+            made.compute(workers=jobs, data_home=data_home, progress=progress.show)
+    except KeyboardInterrupt:
+        done = total - len(made.unfinished())
+        console.print(
+            f"interrupted; {done} of {total} runs are finished and kept in {made.folder}. Go on "
+            "with the same command.",
+            soft_wrap=True,
+        )
+        raise typer.Exit(130) from None
+
+
+def _list(made: "Reproduction", as_json: bool) -> None:
+    """Print the items with the runs each needs."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ffml.runs.files import to_json
+
+    rows = [
+        {"item": name, "what": item.title, "runs": len(item.cells(made.setting))}
+        for name, item in made.items.items()
+    ]
+    if as_json:
+        typer.echo(to_json(rows), nl=False)
+        return
+    table = Table(title="Items", title_justify="left", header_style="bold")
+    for name in rows[0]:
+        table.add_column(name, justify="right" if name == "runs" else "left")
+    for row in rows:
+        table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
+    console = Console()
+    console.print(table)
+    console.print(
+        f"Items share runs: together they need {len(made.cells):,}. {_cost(made.setting)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _cost(setting: "Setting") -> str:
+    """Say what a run is."""
+    steps = ", ".join(f"{k} {v:,}" for k, v in setting.document()["iterations"].items())
+    return f"A run has so many iterations a round: {steps}."

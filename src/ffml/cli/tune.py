@@ -1,0 +1,152 @@
+"""``ffml tune``: many settings at once, one chosen on rounds and seeds that are not reported."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ffml.base import FFMLError
+from ffml.cli.options import option
+
+WHAT, HOW, TABLE, OUTPUT = (
+    "What to try",
+    "How to choose",
+    "Your own table (guessed where only one column will do)",
+    "Output",
+)
+
+
+def tune(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A data set (see `ffml datasets`), or a table: .csv, .parquet, a folder of them.",
+            show_default=False,
+        ),
+    ],
+    method: Annotated[
+        str, option(WHAT, "Whose settings to try; see `ffml methods`. (default: ffml)")
+    ] = "ffml",
+    space: Annotated[
+        str | None,
+        option(
+            WHAT,
+            "Values by name: default (a modest grid), or paper (its ranges). (default: default, or "
+            "none with --grid)",
+        ),
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        option(
+            WHAT,
+            "Values of one setting, such as inner_lr=0.03,0.1,0.3; again for several: all "
+            "combinations are tried. + joins what belongs together: bounds=0.02+0.05,0.1+0.1",
+            metavar="NAME=V1,V2,…",
+        ),
+    ] = None,
+    random: Annotated[
+        int | None,
+        option(
+            WHAT,
+            "Try so many draws between the smallest and the greatest values instead.",
+            metavar="N",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            WHAT,
+            "One value for all, such as num_outer_steps=20.",
+            "--set",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        option(WHAT, "Where other settings come from: default or paper. (default: the space's)"),
+    ] = None,
+    target_dp: Annotated[
+        float, option(HOW, "DP/ceiling that a setting should reach. (default: 0.99)")
+    ] = 0.99,
+    target_eo: Annotated[
+        float, option(HOW, "EO/ceiling that a setting should reach. (default: 0.97)")
+    ] = 0.97,
+    seeds: Annotated[
+        str | None, option(HOW, "Such as 100-104; not those of tables, 0-9. (default: 100-104)")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        option(HOW, "Length T of the stream; rounds T/3 to 2T/3 judge. (default: all tasks)"),
+    ] = None,
+    min_validation: Annotated[
+        int | None,
+        option(HOW, "Rounds judged on fewer rows do not count. (default: 50; crime: 10)"),
+    ] = None,
+    label: Annotated[str | None, option(TABLE, "Column to predict.")] = None,
+    sensitive: Annotated[
+        list[str] | None, option(TABLE, "Protected column; give it again for several.")
+    ] = None,
+    task: Annotated[str | None, option(TABLE, "Column whose values are the tasks.")] = None,
+    order: Annotated[str | None, option(TABLE, "Column that orders the tasks.")] = None,
+    positive: Annotated[str | None, option(TABLE, "Label value that counts as 1.")] = None,
+    drop: Annotated[list[str] | None, option(TABLE, "Column to leave out.")] = None,
+    chunk: Annotated[
+        int | None,
+        option(OUTPUT, "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        option(OUTPUT, "Folder for results; finished ones are kept. (default: tune/DATA)"),
+    ] = None,
+    data_home: Annotated[
+        Path | None,
+        option(
+            OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"
+        ),
+    ] = None,
+    quiet: Annotated[bool, option(OUTPUT, "No progress, no tables.", "--quiet", "-q")] = False,
+    json_output: Annotated[
+        bool, option(OUTPUT, "Print what was chosen as JSON.", "--json")
+    ] = False,
+) -> None:
+    """Try many settings and choose one, on seeds and rounds that no table reports.
+
+    [bold]Example:[/bold] ffml tune adult --grid bounds=0,0.02,0.05 --grid inner_lr=0.03,0.1,0.3
+    """
+    from ffml.cli.data import resolve, table_options
+    from ffml.cli.tuning import Wanted, tune_settings
+    from ffml.cli.values import parse_seeds, parse_settings
+
+    roles = table_options(
+        label=label, sensitive=sensitive, task=task, order=order, positive=positive, drop=drop
+    )
+    for name, target in (("target-dp", target_dp), ("target-eo", target_eo)):
+        if not 0 < target <= 1:
+            raise FFMLError(f"--{name} must be above 0 and at most 1, got {target:g}")
+    for name, least in (("chunk", chunk), ("min-validation", min_validation), ("random", random)):
+        if least is not None and least < 1:
+            raise FFMLError(f"--{name} must be >= 1, got {least}")
+    source, options = resolve(data, roles, None)
+    tune_settings(
+        Wanted(
+            data=source,
+            data_options=options,
+            method=method,
+            space=space,
+            grid=tuple(grid or ()),
+            random=random,
+            given=parse_settings(settings or ()) | ({} if rounds is None else {"rounds": rounds}),
+            preset=preset,
+            targets=(target_dp, target_eo),
+            seeds=None if seeds is None else parse_seeds(seeds),
+            min_validation=min_validation,
+        ),
+        chunk=chunk,
+        out=out or Path("tune") / Path(source).stem,
+        data_home=data_home,
+        quiet=quiet,
+        as_json=json_output,
+        command=shlex.join(["ffml", *sys.argv[1:]]),
+    )

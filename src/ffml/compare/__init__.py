@@ -1,0 +1,30 @@
+"""Comparing methods: runs in parallel processes, kept one by one, summed up with intervals."""
+
+from ffml.compare._cell import Cell
+from ffml.compare._check import check_cells
+from ffml.compare._protocols import PAPER_DATA, PROTOCOLS, Protocol, plan
+from ffml.compare._results import write_results
+from ffml.compare._run import Event, run_cells, unfinished
+from ffml.compare._store import Store
+from ffml.compare._summary import MIN_VALIDATION, enough_rows, summarise_results
+from ffml.compare._tables import DataTable, data_tables, markdown_tables
+
+__all__ = [
+    "MIN_VALIDATION",
+    "PAPER_DATA",
+    "PROTOCOLS",
+    "Cell",
+    "DataTable",
+    "Event",
+    "Protocol",
+    "Store",
+    "check_cells",
+    "data_tables",
+    "enough_rows",
+    "markdown_tables",
+    "plan",
+    "run_cells",
+    "summarise_results",
+    "unfinished",
+    "write_results",
+]

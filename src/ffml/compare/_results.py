@@ -1,0 +1,81 @@
+"""The files that a comparison leaves: every round, the summary, and the tables to show."""
+
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ffml.compare._summary import ENOUGH_ROWS, MIN_VALIDATION
+from ffml.compare._tables import markdown_tables
+from ffml.runs import durable
+from ffml.runs.files import to_json
+from ffml.runs.snapshot import versions
+from ffml.runtime import available_cores
+
+RESULTS, SUMMARY, PAGE = "results.csv", "summary.csv", "summary.md"
+DOCUMENT = "summary.json"
+
+
+def how_measured(seeds: int) -> str:
+    """Say in words what the numbers of the tables are."""
+    fewer = ", ".join(f"{rows} for {data}" for data, rows in MIN_VALIDATION.items())
+    return (
+        "Means over the last third of a stream, rounds judged on at least "
+        f"{ENOUGH_ROWS} rows ({fewer}), then over {seeds} seed{'s' if seeds > 1 else ''}; ± is "
+        "half of the 95 % t-interval over seeds. DP and EO are ratios, divided by what decisions "
+        "unrelated to the groups would show on the same rows (the ceiling): about 1 is as even as "
+        "can be measured. In a collapsed round everyone got the same decision, which leaves DP and "
+        "EO undefined. Seconds are those of one seed's run, on one core."
+    )
+
+
+def results_document(summary: pd.DataFrame, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return summary.json: how the numbers came about, and the numbers."""
+    return {
+        **facts,
+        "measured": how_measured(int(summary["seeds"].max())),
+        "versions": {"python": platform.python_version(), **versions()},
+        "cores": available_cores(),
+        "summary": summary.to_dict("records"),
+    }
+
+
+def write_results(
+    folder: Path, frame: pd.DataFrame, summary: pd.DataFrame, facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write all files, each of them whole or not at all; return what summary.json says.
+
+    Args:
+        folder: where to.
+        frame: of `Store.load`.
+        summary: of `summarise_results`.
+        facts: what else to keep, such as ``command``, ``date`` and ``wall_seconds``.
+    """
+    document = results_document(summary, facts)
+    texts = {
+        RESULTS: _csv(frame),
+        SUMMARY: _csv(summary),
+        DOCUMENT: to_json(document),
+        PAGE: _page(summary, document),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        durable.write_atomically(folder / name, text)
+    return document
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    """Write a table; an undefined number is an empty cell."""
+    return frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _page(summary: pd.DataFrame, document: Mapping[str, Any]) -> str:
+    """Return the tables with what is needed to repeat them."""
+    made = (
+        f"`{document['command']}`: {document['cell_seconds'] / 60:.0f} minutes of computing on "
+        f"{document['cores']} cores, {document['date']}, ffml {document['versions']['ffml']}, "
+        f"JAX {document['versions']['jax']}."
+    )
+    return "\n\n".join([markdown_tables(summary).rstrip(), document["measured"], made]) + "\n"

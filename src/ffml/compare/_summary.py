@@ -1,0 +1,80 @@
+"""From rounds to the few numbers of a table: means over rounds, then over seeds."""
+
+import re
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from ffml.checks import one_of
+
+# With fewer validation rows a ratio is mostly noise. Crime's tasks have 46 communities on average,
+# half of them judge: there, 10 is what leaves most rounds in.
+ENOUGH_ROWS = 50
+MIN_VALIDATION: Mapping[str, int] = {"crime": 10}
+
+PARTS: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "all": lambda frame: frame["round"] > 0,
+    "last_third": lambda frame: 3 * frame["round"] > 2 * frame["rounds"],
+    "last": lambda frame: frame["round"] == frame["rounds"],
+}
+GROUP = ["label", "data", "validation"]
+_SKIPPED = re.compile(":|_low$|_high$")  # of constraints; ends of a single round's interval
+_NO_METRIC = {
+    *(*GROUP, "method", "seed", "round", "rounds", "task", "undefined"),
+    *("n_rows", "n_support", "n_validation", "iterations", "seconds"),
+}
+
+
+def enough_rows(data: str, min_validation: Mapping[str, int] | int = MIN_VALIDATION) -> int:
+    """Return how many validation rows a round of a data set needs to count.
+
+    >>> enough_rows("adult"), enough_rows("crime"), enough_rows("crime", 30)
+    (50, 10, 30)
+    """
+    if isinstance(min_validation, int):
+        return min_validation
+    return min_validation.get(data, ENOUGH_ROWS)
+
+
+def summarise_results(
+    frame: pd.DataFrame,
+    min_validation: Mapping[str, int] | int = MIN_VALIDATION,
+    part: str = "last_third",
+) -> pd.DataFrame:
+    """Average each metric over a seed's judged rounds, then over the seeds.
+
+    Args:
+        frame: of `Store.load`.
+        min_validation: leave out rounds judged on fewer rows: a number, or one by data set, where
+            50 is the default.
+        part: "last_third" (rounds t with 3t > 2T), "all" rounds, or the "last" one.
+
+    Returns:
+        One row per label, data, validation share and metric: ``mean``, ``std`` over seeds (sample
+        standard deviation), ``low`` and ``high`` of the mean's 95 % t-interval, ``seeds`` and
+        ``rounds`` with a defined value. What is undefined is NaN: a metric without a defined
+        round, the spread of a single seed. ``seconds`` is a seed's total over all of its rounds.
+    """
+    from scipy.stats import t
+
+    least = frame["data"].map(lambda data: enough_rows(data, min_validation))
+    judged = (frame["n_validation"] >= least.clip(lower=1)) & one_of("part", part, PARTS)(frame)
+    metrics = [name for name in frame if name not in _NO_METRIC and not _SKIPPED.search(str(name))]
+    values = frame[metrics].astype(float).where(judged)  # what is not judged is undefined
+    seeds = [frame[name] for name in (*GROUP, "seed")]
+    by_seed = values.groupby(seeds, sort=False)
+    means = by_seed.mean().assign(seconds=frame["seconds"].groupby(seeds, sort=False).sum())
+    counts = by_seed.count().assign(seconds=frame["round"].groupby(seeds, sort=False).count())
+    grouped = means.groupby(level=GROUP, sort=False)
+    with np.errstate(invalid="ignore"):  # an infinite loss has no deviation
+        parts = {"mean": grouped.mean(), "std": grouped.std(), "seeds": grouped.count()}
+    parts["rounds"] = counts.groupby(level=GROUP, sort=False).sum()
+    table = pd.concat(
+        {k: v.rename_axis(columns="metric").stack() for k, v in parts.items()}, axis=1
+    )
+    half_width = t.ppf(0.975, table["seeds"] - 1) * table["std"] / np.sqrt(table["seeds"])
+    table = table.assign(low=table["mean"] - half_width, high=table["mean"] + half_width)
+    return table.reset_index()[
+        [*GROUP, "metric", "mean", "std", "low", "high", "seeds", "rounds"]
+    ].astype({"seeds": int, "rounds": int})

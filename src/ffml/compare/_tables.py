@@ -1,0 +1,65 @@
+"""A summary as people read it: one line a method, mean ± half of the interval's width."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ffml.compare._summary import GROUP
+
+COLUMNS = {
+    "DP / ceiling": "dp_of_ceiling",
+    "EO / ceiling": "eo_of_ceiling",
+    "balanced accuracy": "balanced_accuracy",
+    "accuracy": "accuracy",
+    "collapsed rounds": "collapsed",
+    "seconds": "seconds",
+}
+UNDEFINED = "–"
+
+
+class DataTable(NamedTuple):
+    """The lines of one data set and one share of validation rows."""
+
+    title: str
+    header: list[str]
+    lines: list[list[str]]
+
+
+def data_tables(summary: pd.DataFrame) -> Iterator[DataTable]:
+    """Write the results of each data set; the share that judges is named where there are several.
+
+    Args:
+        summary: of `summarise_results`.
+    """
+    several = summary["validation"].nunique() > 1
+    groups: Any = summary.groupby(GROUP[1:], sort=False)
+    for (data, validation), rows in groups:
+        judged = f", {100 * validation:g} % of a task's rows judge" if several else ""
+        lines = [
+            [str(label), *(_cell(found, metric) for metric in COLUMNS.values())]
+            for label, found in rows.groupby("label", sort=False)
+        ]
+        yield DataTable(f"{Path(str(data)).stem}{judged}", ["method", *COLUMNS], lines)
+
+
+def markdown_tables(summary: pd.DataFrame) -> str:
+    """Return the same tables as Markdown."""
+    parts = []
+    for table in data_tables(summary):
+        rows = [table.header, ["---"] + ["---:"] * (len(table.header) - 1), *table.lines]
+        parts.append(f"**{table.title}**\n\n" + "\n".join(f"| {' | '.join(r)} |" for r in rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(rows: pd.DataFrame, metric: str) -> str:
+    [(mean, high)] = rows.loc[rows["metric"] == metric, ["mean", "high"]].itertuples(index=False)
+    if not math.isfinite(mean):
+        return UNDEFINED
+    if metric == "collapsed":
+        return f"{100 * mean:.1f} %"
+    if metric == "seconds":
+        return f"{mean:.1f}"
+    return f"{mean:.3f}" + ("" if math.isnan(high) else f" ± {high - mean:.3f}")

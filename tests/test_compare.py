@@ -1,0 +1,521 @@
+"""Comparing methods: cells and their store, the pool of processes, summaries, the command."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from ffml.base import FFMLError
+from ffml.cli.values import parse_seeds, parse_settings
+from ffml.compare import (
+    PROTOCOLS,
+    Cell,
+    Store,
+    check_cells,
+    markdown_tables,
+    plan,
+    summarise_results,
+    unfinished,
+    write_results,
+)
+from ffml.compare import _cell as cell_module
+from ffml.compare._run import compute
+from ffml.experiment import RunConfig, build, configure_run
+from ffml.methods import METHODS
+
+CACHE = Path(__file__).parents[1] / ".pytest_cache" / "jax"
+OPTIONS = {"num_tasks": 4, "rows_per_task": (30, 40)}
+TINY = {"rounds": 4, "shots": 4, "tasks_per_round": 2, "rows_per_task": 32}
+
+
+def tiny_plan(methods=("refit",), seeds=(0,), **more):
+    settings = TINY | more.pop("settings", {})
+    return plan(
+        ["synthetic"],
+        methods,
+        seeds=seeds,
+        settings=settings,
+        data_options={"synthetic": OPTIONS},
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Two methods, two seeds, computed in this process."""
+    store = Store(tmp_path_factory.mktemp("store") / "cells")
+    cells = tiny_plan(["twp", "refit"], (0, 1))
+    seen = []
+    for cell in cells:
+        compute(cell, lambda *at: seen.append(at), store)
+    assert seen == [(t, 4) for t in (1, 2, 3, 4)] * 4
+    return store, cells
+
+
+# -- cells and their store -----------------------------------------------------------------------
+
+
+def test_every_setting_makes_another_key():
+    config = RunConfig("adult")
+    changed = {
+        "data": "crime",
+        "data_options": {"sensitive": ("race",)},
+        "method": "twp",
+        "method_settings": {"inner_lr": 0.5},
+        "model": "mlp",
+        "model_settings": {"hidden": (3,)},
+        "constraints": ("dbc",),
+        "rounds": 3,
+        "memory_policy": "recent",
+    }
+    keys = {Cell("x", config).key, Cell("x", config, "changed table").key}
+    for f in fields(RunConfig):
+        value = changed.get(f.name)
+        if value is None:
+            default = getattr(config, f.name)
+            value = tuple(b + 1 for b in default) if f.name == "bounds" else default + 1
+        keys.add(Cell("x", replace(config, **{f.name: value})).key)
+    assert len(keys) == len(fields(RunConfig)) + 2
+    assert Cell("another label", config).key in keys
+
+
+def test_a_changed_default_or_format_makes_another_key(monkeypatch):
+    cell = Cell("x", RunConfig("adult", method="twp"))
+    before = cell.key
+    monkeypatch.setitem(METHODS, "twp", lambda problem, *, lr=123.0: None)
+    other_default = cell.key
+    monkeypatch.setattr(cell_module, "RESULTS_FORMAT", 2)
+    assert len({before, other_default, cell.key}) == 3
+
+
+def test_the_store_gives_back_every_number(stored):
+    store, cells = stored
+    frame = store.load(cells)
+    assert len(frame) == 16 and list(frame["label"].unique()) == ["twp", "refit"]
+    experiment = build(cells[0].config)
+    names = experiment.problem.constraint_names
+    for task, (_, row) in zip(experiment.stream.tasks(), frame.iterrows(), strict=False):
+        record = experiment.loop.step(task)
+        for name in ("round", "task", "n_rows", "n_support", "n_validation", "iterations"):
+            assert row[name] == getattr(record, name)
+        found = {name: row[name] for name in record.metrics}
+        np.testing.assert_array_equal(list(found.values()), list(record.metrics.values()))
+        assert row[f"multiplier:{names[0]}"] == record.multipliers[0]
+        assert (row["rounds"], row["seed"], row["validation"]) == (4, 0, 0.5)
+    not_judged = frame[(frame["label"] == "refit") & (3 * frame["round"] <= 8)]
+    assert not_judged["accuracy"].isna().all() and not not_judged["n_validation"].any()
+    assert not_judged["undefined"].str.contains("dp: not judged").all()
+    assert store.seconds(cells[0]) >= frame[frame["label"] == "twp"]["seconds"][:4].sum()
+
+
+def test_what_is_damaged_or_of_another_config_is_not_there(stored, tmp_path):
+    store, cells = stored
+    whole = store.path(cells[0]).read_bytes()
+    other = Store(tmp_path)
+    path = other.path(cells[0])
+    flipped = bytearray(whole)
+    flipped[-9] ^= 1
+    for data in (b"", whole[:-1], whole[:50], bytes(flipped), b"x" * 300):
+        path.write_bytes(data)
+        assert not other.finished(cells[0])
+    path.write_bytes(whole)
+    assert other.finished(cells[0])
+    other.path(cells[1]).write_bytes(whole)  # a true file under another cell's name
+    assert not other.finished(cells[1])
+    with pytest.raises(FFMLError, match="no results of twp on synthetic, seed 1; run that cell"):
+        other.load(cells[:2])
+
+
+def test_cells_that_a_table_would_mix_up_are_refused(stored):
+    store, cells = stored
+    frame = store.load([cells[0], cells[0]])
+    assert len(frame) == 4
+    changed = replace(cells[0], config=replace(cells[0].config, l2=0.5))
+    with pytest.raises(FFMLError, match="two different cells are twp on synthetic, seed 0; give"):
+        store.load([cells[0], changed])
+    with pytest.raises(FFMLError, match="give at least one cell"):
+        store.load([])
+
+
+# -- plans ---------------------------------------------------------------------------------------
+
+
+def test_protocols():
+    clean, paper = (plan(["adult"], ["ffml"], protocol=name) for name in ("clean", "paper"))
+    assert [cell.config.seed for cell in clean] == [0, 1, 2, 3, 4]
+    assert clean[0].config == configure_run("adult", {})
+    assert len(paper) == 20 and {cell.config.seed for cell in paper} == set(range(10))
+    assert {cell.config.validation_fraction for cell in paper} == {0.9, 0.3}
+    expected = {"augment_to": 2500, "validation_fraction": 0.9}
+    assert paper[0].config == configure_run("adult", expected, "paper")
+    own = plan(["adult"], ["ffml"], protocol="paper", preset="default", validation=[0.3], seeds=[3])
+    assert [cell.config for cell in own] == [
+        configure_run("adult", {"augment_to": 2500, "validation_fraction": 0.3, "seed": 3})
+    ]
+    assert len({cell.key for cell in plan()}) == 3 * 5 * len(METHODS)
+    assert set(PROTOCOLS) == {"clean", "paper"}
+
+
+def test_methods_that_are_slow_decide_where_the_summary_looks():
+    cells = plan(["adult", "crime"], ["ffml", "refit", "fairlearn-dp"], seeds=[0])
+    judged = {
+        (c.config.data, c.label): (c.config.judge_from, c.config.judge_min_rows) for c in cells
+    }
+    assert judged["adult", "ffml"] == judged["crime", "ffml"] == (0, 0)
+    assert judged["adult", "refit"] == judged["adult", "fairlearn-dp"] == (2 / 3, 50)
+    assert judged["crime", "fairlearn-dp"] == (2 / 3, 10)
+    [everywhere] = plan(["crime"], ["refit"], seeds=[0], settings={"judge_from": 0.0})
+    assert everywhere.config.judge_from == 0
+
+
+def test_settings_go_to_those_that_have_them():
+    settings = {"num_outer_steps": 7, "l2": 0.1}
+    ffml, twp = plan(["adult"], ["ffml", "twp"], seeds=[0], settings=settings)
+    assert (
+        ffml.config.method_settings == {"num_outer_steps": 7} and twp.config.method_settings == {}
+    )
+    assert ffml.config.l2 == twp.config.l2 == 0.1
+    with pytest.raises(
+        FFMLError, match="has a setting 'num_outer_step'; did you mean 'num_outer_st"
+    ):
+        plan(["adult"], ["ffml"], settings={"num_outer_step": 7})
+    with pytest.raises(FFMLError, match="none of the methods has a setting 'num_outer_steps'"):
+        plan(["adult"], ["twp"], settings={"num_outer_steps": 7})
+    with pytest.raises(FFMLError, match="'seed' differs between the cells; change it by seeds"):
+        plan(["adult"], ["twp"], settings={"seed": 7})
+
+
+def test_the_order_compiles_every_program_once_then_takes_the_longest(tmp_path):
+    cells = tiny_plan(["twp", "ffml", "fairlearn-dp"], (5, 6, 7))
+    order = [(cell.label, cell.config.seed) for cell in unfinished(cells, Store(tmp_path))]
+    assert order[:3] == [("fairlearn-dp", 5), ("ffml", 5), ("twp", 5)]
+    assert [label for label, _ in order[3:]] == ["fairlearn-dp"] * 2 + ["ffml"] * 2 + ["twp"] * 2
+    assert len(unfinished([*cells, *cells], Store(tmp_path))) == 9
+
+
+def test_cells_are_checked_before_any_runs(monkeypatch):
+    check_cells(tiny_plan(["ffml", "refit"], (0, 1)))
+    with pytest.raises(FFMLError, match="num_inner_steps must be >= 1, got 0"):
+        check_cells(tiny_plan(["refit", "ffml"], settings={"num_inner_steps": 0}))
+    monkeypatch.setitem(sys.modules, "fairlearn", None)
+    with pytest.raises(FFMLError, match=r"needs fairlearn, .* pip install 'ffml\[fairlearn\]'"):
+        tiny_plan(["fairlearn-dp"])
+
+
+# -- summaries -----------------------------------------------------------------------------------
+
+
+def frame_of(values, rounds=6, n_validation=100, data="adult", label="a", validation=0.5):
+    """One row per seed and round; ``values[seed][t]`` is dp of round t + 1."""
+    return pd.DataFrame(
+        {
+            "label": label,
+            "method": "m",
+            "data": data,
+            "validation": validation,
+            "seed": seed,
+            "round": t,
+            "rounds": rounds,
+            "task": f"task {t}",
+            "n_rows": 200,
+            "n_support": 10,
+            "n_validation": n_validation,
+            "dp": dp,
+            "dp_low": 0.0,
+            "constraint:x": 0.0,
+            "iterations": 1,
+            "seconds": 0.5,
+            "undefined": "",
+        }
+        for seed, row in enumerate(values)
+        for t, dp in enumerate(row, start=1)
+    )
+
+
+def entry(summary, metric="dp", **where):
+    rows = summary[summary["metric"] == metric]
+    for name, value in where.items():
+        rows = rows[rows[name] == value]
+    [row] = rows.to_dict("records")
+    return row
+
+
+NAN = float("nan")
+
+
+def test_mean_over_rounds_then_over_seeds_with_the_t_interval():
+    values = [[9, 9, 9, 9, 0.2, 0.4], [9, 9, 9, 9, 0.6, NAN], [9, 9, 9, 9, 0.8, 1.0]]
+    summary = summarise_results(frame_of(values))
+    found, seeds = entry(summary), np.array([0.3, 0.6, 0.9])
+    assert found["mean"] == pytest.approx(0.6) and found["std"] == pytest.approx(0.3)
+    low, high = stats.t.interval(0.95, 2, seeds.mean(), stats.sem(seeds))
+    assert (found["low"], found["high"]) == pytest.approx((low, high))
+    assert high - 0.6 == pytest.approx(4.302653 * 0.3 / 3**0.5, rel=1e-5)
+    assert (found["seeds"], found["rounds"]) == (3, 5)
+    assert entry(summary, "seconds")["mean"] == pytest.approx(3.0)  # all rounds of a seed
+    assert set(summary["metric"]) == {"dp", "seconds"}
+
+
+def test_parts_of_a_stream():
+    values = [[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]]
+    for part, mean in (("all", 0.35), ("last_third", 0.55), ("last", 0.6)):
+        found = entry(summarise_results(frame_of(values), part=part))
+        assert found["mean"] == pytest.approx(mean)
+        assert all(np.isnan(found[name]) for name in ("std", "low", "high"))  # of a single seed
+    with pytest.raises(FFMLError, match="unknown part 'lst'; did you mean 'last'"):
+        summarise_results(frame_of(values), part="lst")
+
+
+def test_undefined_is_never_zero():
+    """A seed without a defined round does not count; without any seed, all is NaN."""
+    values = [[0.5] * 6, [NAN] * 6]
+    found = entry(summarise_results(frame_of(values)))
+    assert (found["mean"], found["seeds"], found["rounds"]) == (0.5, 1, 2)
+    nothing = entry(summarise_results(frame_of([[NAN] * 6] * 2)))
+    assert np.isnan([nothing[k] for k in ("mean", "std", "low", "high")]).all()
+    assert (nothing["seeds"], nothing["rounds"]) == (0, 0)
+    infinite = entry(summarise_results(frame_of([[np.inf] * 6, [1.0] * 6])))
+    assert infinite["mean"] == np.inf and np.isnan(infinite["std"])
+
+
+def test_rounds_with_few_rows_are_left_out_by_data_set():
+    few = pd.concat([frame_of([[0.5] * 6], n_validation=20, data=d) for d in ("adult", "crime")])
+    summary = summarise_results(few)
+    assert np.isnan(entry(summary, data="adult")["mean"])
+    assert entry(summary, data="crime")["mean"] == 0.5
+    assert entry(summarise_results(few, 20), data="adult")["mean"] == 0.5
+    assert np.isnan(entry(summarise_results(few, {"crime": 21}), data="crime")["mean"])
+    unjudged = frame_of([[NAN] * 6], n_validation=0)
+    assert entry(summarise_results(unjudged, 0))["rounds"] == 0
+
+
+def test_groups_stay_apart_and_in_order():
+    parts = [
+        frame_of([[0.1] * 6] * 2, label="z", validation=0.9),
+        frame_of([[0.2] * 6] * 2, label="z", validation=0.3),
+        frame_of([[0.3] * 6] * 2, label="a", validation=0.9),
+    ]
+    summary = summarise_results(pd.concat(parts))
+    dp = summary[summary["metric"] == "dp"]
+    assert dp[["label", "validation"]].to_numpy().tolist() == [["z", 0.9], ["z", 0.3], ["a", 0.9]]
+    assert dp["mean"].tolist() == pytest.approx([0.1, 0.2, 0.3])
+
+
+def test_files_and_tables(stored, tmp_path):
+    store, cells = stored
+    frame = store.load(cells)
+    summary = summarise_results(frame, 5)
+    facts = {"command": "ffml compare", "date": "2021-08-14", "cell_seconds": 120.0}
+    document = write_results(tmp_path / "out", frame, summary, facts)
+    with (tmp_path / "out" / "results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 16 and rows[-1]["label"] == "refit" and rows[8]["dp"] == ""
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["cores"] == document["cores"]
+    again = pd.read_csv(tmp_path / "out" / "summary.csv")
+    np.testing.assert_allclose(again["mean"], summary["mean"], rtol=1e-5)
+    page = (tmp_path / "out" / "summary.md").read_text()
+    assert page.startswith(markdown_tables(summary)) and "2 minutes of computing" in page
+    accuracy = entry(summary, "balanced_accuracy", label="twp")
+    half = accuracy["high"] - accuracy["mean"]
+    assert f"| {accuracy['mean']:.3f} ± {half:.3f} |" in page
+    dp = entry(summarise_results(frame, 10**6), "dp_of_ceiling", label="twp")
+    assert np.isnan(dp["mean"]) and "| twp | – | – | – |" in markdown_tables(
+        summarise_results(frame, 10**6)
+    )
+
+
+# -- processes -----------------------------------------------------------------------------------
+
+SCRIPT = """
+import os, signal
+from ffml.base import FFMLError
+from ffml.compare import Store, plan, run_cells
+from ffml.methods import METHODS, refit
+
+def failing(problem, *, how="refused"):
+    def adapt(state, support):
+        if how == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise FFMLError("mend it") if how == "refused" else ValueError("an\\nerror")
+    return refit(problem)._replace(adapt=adapt)
+
+METHODS["failing"] = failing
+
+if __name__ == "__main__":
+    cells = []
+    for how in ("refused", "killed", "broken"):
+        cells += plan(["synthetic"], ["failing"], seeds=[0], settings={"how": how, "rounds": 2})
+    cells += plan(["synthetic"], ["refit"], seeds=[0, 1], settings={"rounds": 2})
+    try:
+        run_cells(cells, Store("cells"), workers=1)
+    except FFMLError as error:
+        print(error)
+    print([Store("cells").finished(cell) for cell in cells])
+"""
+
+
+def test_failing_and_killed_cells_do_not_keep_others_from_finishing(tmp_path):
+    """Also: methods that a script registers are known to its worker processes."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = python(tmp_path, "script.py")
+    message, finished = done.stdout.splitlines()
+    assert message.startswith("3 of 5 runs failed, the others are kept: ")
+    for reason in (
+        "failing on synthetic, seed 0: mend it",
+        "its process was killed (signal 9), perhaps for want of memory; use fewer --jobs",
+        "failing on synthetic, seed 0: ValueError: an error",
+    ):
+        assert reason in message
+    assert finished == "[False, False, False, True, True]"
+    [trace] = (tmp_path / "cells").glob("*.error.txt")
+    assert 'in adapt\n    raise FFMLError("mend it")' in trace.read_text()
+
+
+def python(folder, *words, **more):
+    environment = os.environ | {"FFML_JAX_CACHE": str(CACHE), "COLUMNS": "200"}
+    command = [sys.executable, *map(str, words)]
+    if more:
+        return subprocess.Popen(command, cwd=folder, env=environment, text=True, **more)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, text=True, capture_output=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+COMPARE = ["compare", "--data", "synthetic", "--method", "refit", "--seeds", "0-7", "--jobs", "1"]
+COMPARE += ["--rounds", "9", "--out", "out"]
+
+
+def test_a_comparison_goes_on_after_a_kill_and_after_an_interruption(
+    tmp_path, run_main, monkeypatch
+):
+    monkeypatch.setenv("FFML_JAX_CACHE", str(CACHE))
+    cells = tmp_path / "out" / "cells"
+    kept = {}
+    for stop in (signal.SIGKILL, signal.SIGINT):
+        pipe = subprocess.PIPE
+        child = python(
+            tmp_path, "-m", "ffml", *COMPARE, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+        deadline = time.monotonic() + 200
+        while len(list(cells.glob("*.safetensors"))) <= len(kept) and time.monotonic() < deadline:
+            assert child.poll() is None, child.stderr.read()
+            time.sleep(0.01)
+        if stop == signal.SIGKILL:
+            child.kill()  # the parent alone: its worker must notice
+        else:
+            os.killpg(child.pid, signal.SIGINT)  # as Ctrl-C does
+        out, err = child.communicate(timeout=60)  # the pipes close when the last process ends
+        for name, data in kept.items():
+            assert (cells / name).read_bytes() == data
+        kept |= {path.name: path.read_bytes() for path in cells.glob("*.safetensors")}
+        assert 0 < len(kept) < 8 and not (tmp_path / "out" / "results.csv").exists()
+        assert "Traceback" not in err
+    assert child.returncode == 130
+    assert f"interrupted; {len(kept)} of 8 runs are finished and kept in out/cells" in out
+    code, out, err = run_main(*COMPARE)
+    assert code == 0, err
+    assert f"8 runs, {len(kept)} of them finished already; computing {8 - len(kept)} on 1" in out
+    for name, data in kept.items():
+        assert (cells / name).read_bytes() == data
+    code, out, _ = run_main(*COMPARE, "--json")
+    assert code == 0 and json.loads(out)["computed"] == 0
+    assert len({row["seeds"] for row in json.loads(out)["summary"]} & {8}) == 1
+    assert len((tmp_path / "out" / "results.csv").read_text().splitlines()) == 1 + 8 * 9
+
+
+def test_a_table_of_ones_own(tmp_path, run_main, monkeypatch):
+    monkeypatch.setenv("FFML_JAX_CACHE", str(CACHE))
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{m},{rng.integers(100)},{'FM'[rng.integers(2)]},{rng.integers(2)}"
+        for m in range(3)
+        for _ in range(120)
+    ]
+    table = tmp_path / "loans.csv"
+    table.write_text("\n".join(["month,income,sex,approved", *rows]) + "\n")
+    words = ["--label", "approved", "--sensitive", "sex", "--task", "month", "--seeds", "0"]
+    command = ["compare", "--data", "loans.csv", "--method", "refit", *words]
+    code, out, err = run_main(*command)
+    assert code == 0, err
+    assert "loans" in out and "refit" in out
+    _, out, _ = run_main(*command)
+    assert "all 1 runs are finished already; nothing is computed again" in out
+    table.write_text(table.read_text().replace("month,income", "month,pay"))
+    code, out, err = run_main(*command, "--protocol", "paper")
+    assert code == 2 and "leave it out for a table of your own" in err
+
+
+# -- the command ---------------------------------------------------------------------------------
+
+
+def test_values_as_text():
+    assert parse_seeds("3") == [3] and parse_seeds(" 0 - 2, 9") == [0, 1, 2, 9]
+    given = ["l2=1", "first-order=true", "optimizer=sgd", "dual_lr=0.5", "hidden=3,4", "radius=1e3"]
+    assert parse_settings(given) == {
+        "l2": 1.0,
+        "first_order": True,
+        "optimizer": "sgd",
+        "dual_lr": 0.5,
+        "hidden": (3, 4),
+        "radius": 1000.0,
+    }
+    assert isinstance(parse_settings(["l2=1"])["l2"], float)
+    assert parse_settings(['constraints=["dbc","equalized-odds"]']) == {
+        "constraints": ("dbc", "equalized-odds")
+    }
+
+
+BAD = [
+    (["--data", "adlt"], "unknown data set 'adlt': did you mean 'adult'?"),
+    (["--data", "nowhere.csv"], "nowhere.csv"),
+    (["--method", "fml"], "unknown method 'fml'; did you mean 'ffml'?"),
+    (["--protocol", "papr"], "unknown protocol 'papr'; did you mean 'paper'?"),
+    (["--preset", "papr"], "unknown preset 'papr'; did you mean 'paper'?"),
+    (["--seeds", "4-0"], "--seeds takes seeds such as 0-4 or 0,1,2, got '4-0'"),
+    (["--seeds", "a"], "--seeds takes seeds such as 0-4 or 0,1,2, got 'a'"),
+    (["--set", "l2"], "--set takes NAME=VALUE such as num_outer_steps=20, got 'l2'"),
+    (["--set", "nothing=1"], "none of the methods has a setting 'nothing'; See 'ffml methods'"),
+    (["--set", "l2=small"], "setting 'l2' takes a number, got 'small'"),
+    (["--set", "num_outer_steps=2.5"], "setting 'num_outer_steps' takes a whole number, got '2.5'"),
+    (["--set", "inner_lr=null"], "setting 'inner_lr' takes a number, got 'null'"),
+    (["--set", "bounds=0.1,a"], "setting 'bounds' takes a number, got 'a'"),
+    (["--set", "rounds=many"], "setting 'rounds' takes a whole number or null, got 'many'"),
+    (["--set", "seed=1"], "'seed' differs between the cells; change it by seeds"),
+    (["--set", "constraints=dpc"], "unknown constraint 'dpc'; did you mean 'dbc'?"),
+    (["--set", "num_inner_steps=0"], "num_inner_steps must be >= 1, got 0"),
+    (["--rounds", "0"], "rounds must be >= 1, got 0"),
+    (["--validation", "1"], "validation_fraction must be between 0 and 1, got 1.0"),
+    (["--jobs", "0"], "--jobs must be >= 1, got 0"),
+    (["--label", "approved"], "--label is for tables of your own; give one with --data"),
+    (["--out", "file"], "file is a file, not a folder; choose another --out"),
+    (["--data", "bank", "--data-home", "corrupt"], "bank-additional-full.csv is damaged"),
+    (["--nonsense"], "No such option: --nonsense"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_mistakes_are_one_line_with_code_two_and_leave_nothing(
+    arguments, message, tmp_path, run_main
+):
+    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "corrupt").mkdir()
+    (tmp_path / "corrupt" / "bank-additional-full.csv").write_text("damaged")
+    before = sorted(tmp_path.rglob("*"))
+    data = [] if "--data" in arguments or "--label" in arguments else ["--data", "crime"]
+    method = [] if "--method" in arguments else ["--method", "ffml"]
+    code, _, err = run_main("compare", *data, *method, *arguments)
+    assert code == 2
+    assert err.startswith("error: ") and message in err and err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
