@@ -35,11 +35,17 @@ def the_constraint_narrowed_the_gap(lines):
     return constrained < without
 
 
+def who_learns_has_less_regret(lines):
+    learned, _, still = (float(re.search(r"like T\^(\S+);", line)[1]) for line in lines[-3:])
+    return learned < 0.7 and still > 0.9
+
+
 SHOWS = {
     "own_csv": decisions_were_made,
     "pandas_loop": adapting_helped,
     "pipeline": the_tighter_bound_has_the_smaller_gap,
     "custom_constraint": the_constraint_narrowed_the_gap,
+    "regret": who_learns_has_less_regret,
 }
 
 

@@ -9,7 +9,16 @@ from typing import Any
 
 __version__ = version("ffml")
 
-_SUBMODULES = ("constraints", "datasets", "methods", "metrics", "models", "report", "tables")
+_SUBMODULES = (
+    "analysis",
+    "constraints",
+    "datasets",
+    "methods",
+    "metrics",
+    "models",
+    "report",
+    "tables",
+)
 _NAMES = {
     "FFMLError": "ffml.base",
     "FairMetaClassifier": "ffml.estimator",

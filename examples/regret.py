@@ -1,0 +1,52 @@
+"""How fast do regret and violation grow? FFML with the step sizes of its theorems.
+
+``python examples/regret.py regret.svg`` also draws them.
+"""
+
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+
+import ffml
+from ffml import analysis
+from ffml.base import Info
+from ffml.memory import MemorySettings
+from ffml.models import Model, linear
+
+ffml.configure()
+NUM_TASKS, L2, RADIUS, SHOTS = 300, 1.0, 1.0, 8
+
+# A convex problem, learned from parameters that treat the groups very differently.
+stream = analysis.convex_stream(NUM_TASKS)
+model = Model(lambda key, n: {"w": jnp.full(n, 0.4), "b": jnp.zeros(())}, linear().apply)
+constraint = ffml.constraints.decision_boundary_covariance(bound=0.1)
+problem = ffml.fair_classification(stream.schema, model, constraint, l2=L2, noise_allowance=0.0)
+
+bounds = analysis.logistic_constants(stream, l2=L2, radius=RADIUS)
+steps = analysis.theorem_settings(bounds, mean_multiplier=0.5)
+print(f"G <= {bounds.gradient_bound:.2f}, H <= {bounds.smoothness:.2f}, μ >= {L2}")
+print(f"η₁ = {steps['inner_lr']:.4f}, η₂ = {L2}/(t+1), δ = {steps['damping']:.3f}")
+
+learner = ffml.methods.ffml(problem, **steps, num_outer_steps=2, shots=SHOTS)
+size = bounds.constraint_lipschitz
+gen_olc = ffml.methods.gen_olc(
+    problem, strong_convexity=L2, gradient_bound=size, radius=RADIUS, num_steps=1, shots=SHOTS
+)
+still = learner._replace(
+    update=lambda key, state, task, memory: (state, Info(0.0, np.zeros(1), 0, 0.0))
+)
+found = {}
+for name, player in {"FFML": learner, "GenOLC": gen_olc, "standing still": still}.items():
+    memory = MemorySettings(tasks_per_round=4, rows_per_task=32)
+    game = analysis.record(problem, player, stream, shots=SHOTS, memory_settings=memory)
+    found[name] = analysis.analyse(game, range(20, NUM_TASKS + 1, 20), radius=RADIUS)
+    regret, violation = found[name].regret, found[name].violation.clipped[:, 0]
+    rates = [analysis.growth_rate(curve, found[name].rounds) for curve in (regret, violation)]
+    print(
+        f"{name}: regret {regret[-1]:.2f}, growing like T^{rates[0]:.2f}; "
+        f"clipped violation {violation[-1]:.2f}, growing like T^{rates[1]:.2f}"
+    )
+if len(sys.argv) > 1:
+    del found["standing still"]  # it would dwarf the others
+    analysis.plot_growth(found).savefig(sys.argv[1])
