@@ -80,10 +80,14 @@ def method_defaults(method: str) -> dict[str, Any]:
 def configure_run(data: str, given: Mapping[str, Any], preset_name: str = "default") -> RunConfig:
     """Sort settings into their places; ``given`` wins over the preset, which wins over defaults.
 
-    A setting that neither the run nor the chosen method has is refused.
+    A setting that neither the run nor the chosen method has is refused. Bounds of a preset are
+    those of its own constraints, so other constraints do not take them over.
     """
     method = given.get("method", "ffml")
-    merged = preset(preset_name, data, method) | dict(given)
+    chosen = preset(preset_name, data, method)
+    if "constraints" in given:
+        chosen.pop("bounds", None)
+    merged = chosen | dict(given)
     own = {f.name for f in fields(RunConfig)}
     known = method_defaults(method)
     nested: dict[str, Any] = {}

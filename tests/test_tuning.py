@@ -1,0 +1,627 @@
+"""Tuning: many settings in one program, spaces, the choice, resuming, the command."""
+
+import csv
+import json
+from dataclasses import replace
+from itertools import islice
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ffml import presets, tuned
+from ffml.base import FFMLError
+from ffml.cli.tuning import parse_grid
+from ffml.experiment import build, configure_run, method_defaults
+from ffml.methods import METHODS
+from ffml.tuning import (
+    SPACES,
+    ChunkStore,
+    Rule,
+    Span,
+    _play,
+    check_search,
+    draw_settings,
+    draw_trade_off,
+    grid_settings,
+    number_settings,
+    pareto_optimal,
+    plan_search,
+    ranked,
+    run_chunks,
+    space_axes,
+    summarise_settings,
+    tunable_settings,
+    unfinished_chunks,
+    write_search,
+)
+from ffml.tuning._chunks import _even_size
+from ffml.tuning._play import _open, many_loop
+from ffml.tuning._program import _counters_are_shared, compile_program, traceable
+
+PURE = ("ffml", "m-ftml", "twp", "ogdlc", "adp-olc", "gen-olc")
+OPTIONS = {"num_tasks": 6, "rows_per_task": (30, 40), "num_features": 3}
+TINY = {"shots": 4, "tasks_per_round": 2, "rows_per_task": 32}
+FAST = TINY | {"num_steps": 2}
+
+
+def tiny_search(settings, method="twp", seeds=(100,), given=FAST, **more):
+    return plan_search(
+        "synthetic",
+        settings,
+        method=method,
+        given=given,
+        seeds=seeds,
+        min_validation=10,
+        data_options=OPTIONS,
+        **more,
+    )
+
+
+@pytest.fixture
+def one_compilation(monkeypatch):
+    """Compile the program of a test once, however often it is run."""
+    programs = {}
+
+    def compiled(config, schema, names, size, num_devices):
+        place = (config.method, names, size, num_devices)
+        if place not in programs:
+            programs[place] = compile_program(config, schema, names, size, num_devices)
+        return programs[place]
+
+    monkeypatch.setattr(_play, "compile_program", compiled)
+
+
+def computed(search, store, **more):
+    schema = check_search(search).schema
+    chunks = unfinished_chunks(search, store, schema, more.pop("most", None))
+    run_chunks(chunks, store, **more)
+    return chunks
+
+
+# -- one program for many settings -----------------------------------------------------------------
+
+
+def assert_same_as_alone(search, store, members, tolerance=2e-4):
+    """These settings of the program learn, and decide, as they do in loops of their own."""
+    schema = check_search(search).schema
+    [chunk] = unfinished_chunks(search, store, schema)
+    experiment = _open(chunk, None)
+    names = tuple(chunk.values)
+    program = compile_program(experiment.config, schema, names, chunk.size, chunk.num_devices)
+    many = many_loop(chunk, program, experiment)
+    alone = {i: build(replace(chunk.cells[i].config, judge_from=0.0)).loop for i in members}
+    for task in islice(experiment.stream.tasks(), 4):
+        many.judgements = []
+        many.step(task)
+        for i, loop in alone.items():
+            record = loop.step(task)
+            for ours, theirs in zip(
+                jax.tree.leaves((many.state.params, many.state.multipliers)),
+                jax.tree.leaves((loop.state.params, loop.state.multipliers)),
+                strict=True,
+            ):
+                np.testing.assert_allclose(ours[i], theirs, rtol=tolerance, atol=tolerance)
+            if many.judgements:
+                for name, table in many.judgements[i].tables.items():
+                    np.testing.assert_array_equal(table, record.tables[name])
+    assert many.judgements and many.round == 4
+    return chunk, many
+
+
+def test_settings_of_ffml_learn_together_as_alone(tmp_path):
+    tried = [
+        {"inner_lr": 0.05, "bounds": (0.0,), "l2": 0.0, "damping": 0.1, "temperature": 0.5},
+        {"inner_lr": 0.5, "bounds": (0.1,), "l2": 0.1, "damping": 5.0, "temperature": 2.0},
+        {"inner_lr": 0.1, "bounds": (0.02,), "l2": 0.01, "damping": 0.02, "temperature": 1.0},
+    ]
+    common = TINY | {"num_inner_steps": 1, "num_outer_steps": 3, "initial_multiplier": 0.5}
+    search = tiny_search(tried, "ffml", given=common)
+    chunk, many = assert_same_as_alone(search, ChunkStore(tmp_path), members=(1,))
+    assert (len(chunk.cells), chunk.size, chunk.num_devices) == (3, 4, 2)
+    assert many.state.round.shape == ()  # counted, and so rows drawn, once for all settings
+    assert len({float(loop) for loop in many.state.multipliers[:3, 0]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("adp-olc", [{"radius": 2.0, "noise_allowance": 0.5, "exponent": 0.7}]),
+        ("gen-olc", [{"strong_convexity": 0.7, "gradient_bound": 2.0}]),
+    ],
+)
+def test_settings_of_online_methods_learn_together_as_alone(method, settings, tmp_path):
+    smaller = [{name: value / 2 for name, value in setting.items()} for setting in settings]
+    search = tiny_search(settings + smaller, method)
+    chunk, _ = assert_same_as_alone(search, ChunkStore(tmp_path), members=(1,))
+    assert set(chunk.values) == set(settings[0])
+
+
+@pytest.mark.parametrize("method", PURE)
+def test_every_number_in_a_signature_can_be_traced(method):
+    names = number_settings(method)
+    own = {n for n, default in method_defaults(method).items() if isinstance(default, float)}
+    assert own <= names and {"bounds", "l2", "temperature", "noise_allowance"} <= names
+    assert not names & {"shots", "seed", "rounds", "validation_fraction", "judge_from", "model"}
+    steps = {"num_inner_steps": 1} if "num_inner_steps" in method_defaults(method) else {}
+    common = {"method": method, "data_options": OPTIONS} | TINY | steps
+    config = configure_run("synthetic", common)
+    schema = build(config).stream.schema
+    assert traceable(config, schema, tuple(sorted(names))) == tuple(sorted(names))
+
+
+def test_a_round_that_settings_can_end_early_counts_for_each():
+    common = TINY | {"data_options": OPTIONS, "num_inner_steps": 1}
+    config = configure_run("synthetic", common)
+    schema = build(config).stream.schema
+    assert _counters_are_shared(config, schema, ("inner_lr",)) is True
+    assert _counters_are_shared(config, schema, ("tolerance",)) is False
+
+
+def choosy(problem, *, lr: float = 0.1, penalty: float = 1.0, shots: int = 100):
+    """Decides by the value of a number what to compute."""
+    if penalty > 0:
+        return METHODS["twp"](problem, lr=lr, penalty=penalty, num_steps=2, shots=shots)
+    return METHODS["twp"](problem, lr=lr, penalty=0.0, num_steps=1, shots=shots)
+
+
+def test_a_number_that_changes_the_program_gets_programs_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setitem(METHODS, "choosy", choosy)
+    settings = grid_settings({"lr": (0.1, 0.2), "penalty": (0.0, 1.0)}, "choosy")
+    search = tiny_search(settings, "choosy", given=TINY)
+    chunks = unfinished_chunks(search, ChunkStore(tmp_path), check_search(search).schema)
+    assert [(chunk.program, list(chunk.values)) for chunk in chunks] == [(0, ["lr"]), (1, ["lr"])]
+    penalties = [{c.config.method_settings["penalty"] for c in chunk.cells} for chunk in chunks]
+    assert penalties == [{0.0}, {1.0}]
+
+
+def test_what_changes_the_program_is_apart(tmp_path):
+    axes = {
+        "strong_convexity": (None, 1, 2.0),
+        "bounds": ((0.1,), (0.1, 0.2)),
+        "model": ("linear",),
+    }
+    common = FAST | {"constraints": ("dbc", "demographic-parity")}
+    tried = grid_settings(axes, "gen-olc")
+    search = tiny_search(tried, "gen-olc", seeds=(100, 101), given=common)
+    chunks = unfinished_chunks(search, ChunkStore(tmp_path), check_search(search).schema)
+    shapes = [{n: v.shape for n, v in chunk.values.items()} for chunk in chunks if chunk.seed > 100]
+    assert shapes == [
+        {"bounds": (1, 1)},
+        {"bounds": (1, 2)},
+        {"strong_convexity": (2,), "bounds": (2, 1)},
+        {"strong_convexity": (2,), "bounds": (2, 2)},
+    ]
+    assert len({chunk.program for chunk in chunks}) == 4 and len(chunks) == 8
+    assert sorted(c.key for chunk in chunks for c in chunk.cells) == sorted(
+        c.key for c in search.cells
+    )
+
+
+def test_settings_without_a_number_are_computed_one_by_one(tmp_path):
+    store = ChunkStore(tmp_path)
+    search = tiny_search(grid_settings({"constraints": (("dbc",),)}, "twp"))
+    assert [(chunk.size, chunk.values) for chunk in computed(search, store)] == [(1, {})]
+    assert set(store.load(search.cells)["setting"]) == {1}
+
+
+@settings(deadline=None)
+@given(st.integers(1, 300), st.integers(1, 80), st.integers(1, 9))
+def test_chunks_are_even_and_bounded(count, limit, num_devices):
+    size, devices = _even_size(count, limit, num_devices)
+    assert 1 <= devices <= num_devices and size % devices == 0 and size <= limit
+    assert -(-count // size) <= -(-count // (limit // devices * devices))  # as few as can be
+
+
+# -- spaces ----------------------------------------------------------------------------------------
+
+
+def test_the_papers_lists():
+    axes = SPACES["paper"].axes
+    assert axes["inner_lr"] == pytest.approx(
+        [1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 50, 100, 500, 1000]
+    )
+    assert axes["initial_multiplier"] == pytest.approx([10.0**e for e in range(-4, 5)])
+
+
+@pytest.mark.parametrize("method", PURE)
+@pytest.mark.parametrize("space", SPACES)
+def test_spaces_fit_every_method_that_learns(space, method):
+    axes = space_axes(space, method)
+    assert set(axes) <= set(tunable_settings(method))
+    assert len(grid_settings(space_axes("default", method), method)) <= 200
+
+
+def test_draws_are_log_uniform_and_go_on():
+    axes = {"l2": (0.0, 1e-4, 1.0), "model": ("linear", "mlp"), "bounds": ((0.01,), (0.1,))}
+    few, many = draw_settings(axes, 3), draw_settings(axes, 600)
+    assert many[:3] == few
+    l2 = np.array([s["l2"] for s in many])
+    assert 0.25 < np.mean(l2 == 0) < 0.42
+    positive = np.log10(l2[l2 > 0])
+    assert positive.min() >= -4 and positive.max() <= 0
+    assert abs(positive.mean() + 2) < 0.2 and abs(positive.std() - 4 / 12**0.5) < 0.15
+    assert {s["model"] for s in many} == {"linear", "mlp"}
+    assert all(0.01 <= s["bounds"][0] <= 0.1 for s in many)
+    assert draw_settings({"dual_lr": (None,)}, 1) == [{"dual_lr": None}]
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"inner_lrr": (1,)}, "unknown setting of ffml 'inner_lrr'; did you mean 'inner_lr'?"),
+        ({"lr": (1,)}, "unknown setting of ffml 'lr'"),
+        ({"seed": (1,)}, "'seed' is the same for all settings tried; use --seeds"),
+        ({"method": ("twp",)}, "'method' is the same for all settings tried; use --method"),
+        ({"l2": ()}, "'l2' has no values to try"),
+        ({}, "nothing to try for ffml; give values such as --grid"),
+    ],
+)
+def test_axes_that_cannot_be_tried(axes, message):
+    for make in (grid_settings, lambda axes: draw_settings(axes, 2)):
+        with pytest.raises(FFMLError) as error:
+            make(axes)
+        assert str(error.value).startswith(message)
+
+
+# -- what a choice may look at ---------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(st.integers(2, 400))
+def test_the_rounds_that_judge_are_the_middle_third(rounds):
+    span = Span(None, rounds)
+    judge = [t for t in range(1, rounds + 1) if span.first <= t <= span.last]
+    assert judge == [t for t in range(1, rounds + 1) if rounds < 3 * t <= 2 * rounds]
+    assert judge and not any(3 * t > 2 * rounds for t in judge)  # none that tables report
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"seeds": (100, 9)}, r"seed 9 is one of those that tables report \(0-9\)"),
+        ({"seeds": ()}, "at least one seed"),
+        ({"settings": []}, "one setting"),
+        ({"settings": [{"l2": float("nan")}]}, "l2 must be a finite number"),
+        ({"settings": [{"l2": -1.0}], "check": True}, "l2 must be >= 0, got -1.0"),
+        ({"settings": [{"lr": -1.0}], "check": True}, "lr must be > 0, got -1.0"),
+        ({"settings": [{"shots": 3}]}, "'shots' has both one value for all and several to try"),
+        ({"settings": [{"bounds": (0.1, 0.2, 0.3)}]}, "give one bound"),
+        ({"given": FAST | {"rounds": 1}, "check": True}, "needs 2 tasks or more; .* has 1"),
+        ({"method": "refit", "settings": [{"inverse_l2": 1.0}], "given": {}}, "ffml compare --set"),
+        ({"method": "twq"}, "unknown method 'twq'"),
+    ],
+)
+def test_searches_that_cannot_be(changed, message):
+    changed = {"settings": [{"lr": 0.1}]} | changed
+    check = changed.pop("check", False) or changed.get("method") == "refit"
+    with pytest.raises(FFMLError, match=message):
+        search = tiny_search(changed.pop("settings"), **changed)
+        assert check
+        check_search(search)
+
+
+def test_rounds_too_small_to_judge_are_refused_before_anything_runs():
+    search = replace(tiny_search([{"lr": 0.1}]), min_validation=21)
+    with pytest.raises(FFMLError, match=r"rounds 3 to 4 of 6 .* has 21 validation rows; give more"):
+        check_search(search)
+
+
+def test_only_rounds_that_count_are_judged_and_later_ones_not_played(tmp_path):
+    search, seen = tiny_search([{"lr": 0.1}, {"lr": 0.1}, {"lr": 0.2}]), []
+    assert len(search.settings) == 2  # the same twice counts once
+    store = ChunkStore(tmp_path)
+    computed(search, store, progress=lambda kind, chunk, at: seen.append((kind, at)))
+    assert seen == [("round", t) for t in (1, 2, 3, 4)] + [("finished", 0)]
+    assert store.seconds(search.cells) > 0 == store.seconds([])
+    frame = store.load(search.cells)
+    assert list(frame["round"]) == [3, 4, 3, 4] and (frame["n_validation"] >= 10).all()
+
+
+# -- results are kept ------------------------------------------------------------------------------
+
+
+def test_what_is_finished_is_not_computed_again(tmp_path, one_compilation):
+    store = ChunkStore(tmp_path)
+    small = tiny_search(grid_settings({"lr": (0.1, 0.2)}, "twp"))
+    [chunk] = computed(small, store)
+    assert [cell.config.method_settings["lr"] for cell in chunk.cells] == [0.1, 0.2]
+    before = store.load(small.cells)
+    wider = tiny_search(grid_settings({"lr": (0.3, 0.2, 0.1)}, "twp"), seeds=(100, 101))
+    left = computed(wider, store, most=2)
+    assert [(c.seed, len(c.cells)) for c in left] == [(100, 1), (101, 2), (101, 1)]
+    assert computed(wider, store) == []
+    after = store.load(wider.cells)
+    same = after[(after["setting"] > 1) & (after["seed"] == 100)].sort_values(
+        ["setting", "round"], ascending=[False, True]
+    )
+    columns = before.columns.drop("setting")
+    pd.testing.assert_frame_equal(
+        same[columns].reset_index(drop=True), before[columns].reset_index(drop=True)
+    )
+
+
+def test_an_interrupted_search_goes_on_and_ends_the_same(tmp_path, one_compilation):
+    search = tiny_search(grid_settings({"lr": (0.1, 0.2, 0.4)}, "twp"), seeds=(100, 101))
+    whole, broken = ChunkStore(tmp_path / "whole"), ChunkStore(tmp_path / "broken")
+    computed(search, whole, most=2)
+
+    def interrupt(kind, chunk, at):
+        if chunk.seed == 101 and at == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        computed(search, broken, most=2, progress=interrupt)
+    kept = {path: path.stat().st_mtime_ns for path in broken.folder.glob("*.safetensors")}
+    assert len(kept) == 2  # the two chunks of the first seed
+    with pytest.raises(FFMLError, match="no results of setting 1 with seed 101; compute it first"):
+        broken.load(search.cells)
+    assert [chunk.seed for chunk in computed(search, broken, most=2)] == [101, 101]
+    assert all(path.stat().st_mtime_ns == time for path, time in kept.items())
+    pd.testing.assert_frame_equal(broken.load(search.cells), whole.load(search.cells))
+
+    damaged = next(iter(kept))
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    (broken.folder / "other.safetensors").write_bytes(b"not a file of ours")
+    assert [chunk.seed for chunk in computed(search, broken, most=2)] == [100]
+    pd.testing.assert_frame_equal(broken.load(search.cells), whole.load(search.cells))
+
+
+# -- the choice ------------------------------------------------------------------------------------
+
+
+def judged(rows):
+    """Rounds by (setting, seed): DP/ceiling, EO/ceiling, balanced accuracy, collapsed."""
+    names = ["dp_of_ceiling", "eo_of_ceiling", "balanced_accuracy", "collapsed"]
+    return pd.DataFrame(
+        [
+            {"setting": setting, "seed": seed, "round": t, "n_validation": 60}
+            | dict(zip(names, values, strict=True))
+            for (setting, seed), rounds in rows.items()
+            for t, values in enumerate(rounds, 4)
+        ]
+    )
+
+
+def test_means_are_over_rounds_then_over_seeds():
+    nan = np.nan
+    summary = summarise_settings(
+        judged(
+            {
+                (1, 100): [(0.8, 0.9, 0.7, 0), (1.0, nan, 0.7, 0)],
+                (1, 101): [(0.5, 0.7, 0.6, 0), (nan, nan, 0.5, 1)],
+                (2, 100): [(nan, nan, 0.5, 1), (nan, nan, 0.5, 1)],
+                (2, 101): [(nan, nan, 0.5, 1), (nan, nan, 0.5, 1)],
+            }
+        )
+    )
+    first = summary.loc[1]
+    assert first["dp_of_ceiling"] == pytest.approx((0.9 + 0.5) / 2)
+    assert first["dp_of_ceiling_se"] == pytest.approx(0.2)  # half of the distance of two seeds
+    assert first["eo_of_ceiling"] == pytest.approx(0.8)
+    assert first["balanced_accuracy"] == pytest.approx((0.7 + 0.55) / 2)
+    assert (first["collapsed"], first["seeds"], first["rounds"]) == (0.25, 2, 4)
+    assert np.isnan(summary.loc[2, "dp_of_ceiling"]) and summary.loc[2, "collapsed"] == 1
+    assert list(ranked(summary, Rule()).index) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "order"),
+    [
+        # Two reach both targets: the more accurate of them; then who falls short by less.
+        ([(0.99, 0.97, 0.6), (1.0, 1.0, 0.65), (0.98, 0.99, 0.9), (0.9, 0.99, 0.95)], [2, 1, 3, 4]),
+        # None does: the shortfalls are added; more than asked of one makes up for nothing.
+        ([(0.95, 0.95, 0.9), (1.2, 0.92, 0.5), (0.97, 0.95, 0.6)], [3, 2, 1]),
+        # Ties go by balanced accuracy; what is undefined counts as 0.
+        ([(0.9, 0.9, 0.6), (np.nan, 0.97, 0.99), (0.9, 0.9, 0.7)], [3, 1, 2]),
+    ],
+)
+def test_the_rule(settings, order):
+    frame = judged({(i, 100): [(*values, 0)] for i, values in enumerate(settings, 1)})
+    assert list(ranked(summarise_settings(frame), Rule(0.99, 0.97)).index) == order
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.one_of(st.integers(0, 4), st.just(np.nan))), min_size=1
+    )
+)
+def test_pareto_by_brute_force(points):
+    first, second = np.array(points, float).T
+
+    def beaten(i):
+        return any(
+            a >= first[i] and b >= second[i] and (a, b) != (first[i], second[i])
+            for a, b in zip(first, second, strict=True)
+        )
+
+    expected = [not np.isnan(second[i]) and not beaten(i) for i in range(len(points))]
+    assert pareto_optimal(first, second).tolist() == expected
+
+
+def test_the_picture_of_one_setting_or_of_none_defined():
+    for values in ((0.9, 0.9, 0.6), (np.nan, np.nan, 0.5)):
+        table = ranked(summarise_settings(judged({(1, 100): [(*values, 0)]})), Rule())
+        pictures = draw_trade_off(table, Rule(), "one")
+        assert b"<svg" in pictures["svg"] and pictures["png"].startswith(b"\x89PNG")
+        assert (b"1 of 1 settings undefined" in pictures["svg"]) == bool(np.isnan(values[0]))
+    assert draw_trade_off(table, Rule(), "one") == pictures  # the same bytes every time
+
+
+def test_files_say_what_was_chosen_and_how(tmp_path):
+    search = plan_search(
+        "adult",
+        grid_settings({"bounds": ((0.02, 0.05),), "l2": (0.0, 0.1)}),
+        given={"constraints": ("dbc", "equal-opportunity"), "rounds": 30},
+        seeds=(100, 101),
+    )
+    rows = {(1, 100): [(0.9, 0.9, 0.8, 0)], (1, 101): [(0.9, 0.9, 0.8, 0)]}
+    rows |= {(2, 100): [(0.99, 0.98, 0.7, 0)], (2, 101): [(1.01, 0.98, 0.6, 0)]}
+    table = ranked(summarise_settings(judged(rows)), Rule())
+    write_search(tmp_path, search, Span(None, 30), table, Rule(), {"command": "ffml tune adult"})
+    with (tmp_path / "settings.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [(r["rank"], r["bounds"], r["l2"]) for r in lines] == [
+        ("1", "0.02+0.05", "0.1"),
+        ("2", "0.02+0.05", "0"),
+    ]
+    assert lines[0]["dp_of_ceiling"] == "1" and lines[0]["dp_of_ceiling_se"] == "0.01"
+    chosen = json.loads((tmp_path / "chosen.json").read_text(encoding="utf-8"))
+    assert chosen["settings"] == {"bounds": [0.02, 0.05], "l2": 0.1}
+    how = chosen["how"]
+    assert how["rounds"] == {"first": 11, "last": 20, "of": 30} and how["seeds"] == [100, 101]
+    assert (how["settings_tried"], how["settings_that_reach_the_targets"]) == (2, 1)
+    assert how["command"] == "ffml tune adult" and "greatest balanced accuracy" in how["rule"]
+    assert chosen["run"]["rounds"] is None and chosen["run"]["judge_from"] == 0
+    assert chosen["measured"]["balanced_accuracy"]["mean"] == pytest.approx(0.65)
+    assert {p.name for p in tmp_path.iterdir()} == {
+        *("settings.csv", "chosen.json", "trade-off.svg", "trade-off.png")
+    }
+
+
+# -- defaults of the package -----------------------------------------------------------------------
+
+
+def test_tuned_settings_are_the_default_and_what_is_given_wins(monkeypatch):
+    chosen = tuned.Tuned({"l2": 0.3}, {"ffml": {"damping": 7.0, "inner_lr": 0.2}})
+    monkeypatch.setitem(tuned.TUNED, "crime", chosen)
+    assert presets.preset("default", "crime")["damping"] == 7.0
+    settings = configure_run("crime", {"inner_lr": 0.5}).settings
+    assert (settings["l2"], settings["damping"], settings["inner_lr"]) == (0.3, 7.0, 0.5)
+    other = configure_run("crime", {"method": "ogdlc"}).settings
+    assert (other["l2"], other["damping"]) == (0.3, method_defaults("ogdlc")["damping"])
+    assert configure_run("crime", {}, "paper").settings["damping"] == 50.0
+    assert configure_run("adult-like.csv", {}).settings["l2"] == 0.0
+
+
+@pytest.mark.parametrize("data", [*tuned.TUNED, "adult"])
+def test_what_the_package_has_tuned_can_run_and_says_how(data):
+    stored = tuned.TUNED.get(data)
+    for method in stored.methods if stored else ():  # the data sets that are tuned, if any
+        config = configure_run(data, {"method": method})
+        assert set(stored.methods[method]) <= set(method_defaults(method))
+        assert config.settings.items() >= stored.methods[method].items()
+        assert stored.command.startswith("ffml tune") and stored.date and stored.rounds
+        assert stored.seeds and min(stored.seeds) >= 10
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+SMALL = [
+    *("--method", "twp", "--rounds", "6", "--set", "num_steps=2", "--set", "shots=4"),
+    *("--set", "tasks_per_round=2", "--set", "rows_per_task=32"),
+]
+
+
+def test_the_command(run_main, tmp_path):
+    arguments = ["tune", "synthetic", *SMALL, "--seeds", "100,101", "--grid", "lr=0.1,0.5"]
+    code, out, err = run_main(*arguments, "--grid", "bounds=0.02,0.1")
+    assert (code, err) == (0, "")
+    assert "4 settings of twp (lr, bounds) × 2 seeds; to compute: 2 chunks of 1 program" in out
+    assert "judged in rounds 3 to 4 of 6 with at least 50 validation rows" in out
+    assert "Best 4 of 4 settings" in out and "Chosen: lr " in out and "Rule: Among" in out
+    folder = tmp_path / "tune" / "synthetic"
+    before = (folder / "settings.csv").read_text(encoding="utf-8")
+    code, out, err = run_main(*arguments, "--grid", "bounds=0.02,0.1", "--json")
+    assert code == 0 and "8 of 8 runs finished already; to compute: 0 chunks" in err
+    chosen = json.loads(out)
+    assert chosen["how"]["command"].startswith("ffml tune synthetic --method twp")
+    assert (folder / "settings.csv").read_text(encoding="utf-8") == before
+    code, out, _ = run_main(
+        *("run", "synthetic", "--config", folder / "chosen.json", "--rounds", "1"),
+        *("--out", tmp_path / "run", "--quiet"),
+    )
+    assert code == 0
+    saved = json.loads((tmp_path / "run" / "config.json").read_text(encoding="utf-8"))["run"]
+    assert saved["method_settings"]["lr"] == chosen["settings"]["lr"]
+    assert saved["bounds"] == chosen["settings"]["bounds"] and saved["seed"] == 0
+
+
+def test_an_interrupted_command_says_how_to_go_on(run_main, tmp_path, monkeypatch):
+    import ffml.tuning
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ffml.tuning, "run_chunks", interrupted)
+    code, out, _ = run_main("tune", "synthetic", *SMALL, "--grid", "lr=0.1,0.5")
+    assert code == 130 and "Go on with the same command" in out
+    assert not (tmp_path / "tune" / "synthetic" / "chosen.json").exists()
+
+
+def test_a_space_gives_way_to_what_is_given():
+    from ffml.cli.tuning import Wanted, _search
+
+    wanted = Wanted(
+        data="synthetic",
+        data_options={},
+        method="ffml",
+        space=None,
+        grid=(),
+        random=None,
+        given={"l2": 0.5},
+        preset=None,
+        targets=(0.99, 0.97),
+        seeds=None,
+        min_validation=None,
+    )
+    search = _search(wanted)
+    assert "l2" not in search.names and "bounds" in search.names
+    assert all(config.l2 == 0.5 for config in search.configs)
+    assert search.seeds == (100, 101, 102, 103, 104)
+    only = _search(wanted._replace(grid=("damping=1,2",)))
+    assert only.names == ("damping",)
+    both = _search(wanted._replace(grid=("damping=1,2",), space="paper", given={}, random=5))
+    assert set(both.names) == {"inner_lr", "outer_lr", "initial_multiplier", "damping"}
+    assert len(both.settings) == 5 and both.configs[0].model == "mlp"
+    assert all(1 <= s["damping"] <= 2 for s in both.settings)
+    assert len(_search(wanted._replace(space="paper", given={})).settings) == 64
+
+
+def test_values_of_a_grid():
+    assert parse_grid(("hidden=40+40,8", "constraints=dbc+equal-opportunity,dbc")) == {
+        "hidden": ((40, 40), (8,)),
+        "constraints": (("dbc", "equal-opportunity"), ("dbc",)),
+    }
+    assert parse_grid(("first-order=true,false", "bounds=1e+1+2")) == {
+        "first_order": (True, False),
+        "bounds": ((10.0, 2),),
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["adlut"], "unknown data set 'adlut'"),
+        (["synthetic", "--method", "fmfl"], "unknown method 'fmfl'; did you mean 'ffml'?"),
+        (["synthetic", "--space", "papr"], "unknown space 'papr'; did you mean 'paper'?"),
+        (["synthetic", "--grid", "inner_lr"], "--grid takes NAME=V1,V2,… such as inner_lr=0.1,0.3"),
+        (["synthetic", "--grid", "l2=0.1,,1"], "--grid takes NAME=V1,V2,…"),
+        (["synthetic", "--grid", "l2=0", "--grid", "l2=1"], "--grid has 'l2' twice"),
+        (["synthetic", "--grid", "l3=0,1"], "unknown setting of ffml 'l3'; did you mean 'l2'?"),
+        (["synthetic", "--grid", "l2=0,much"], "setting 'l2' takes a number, got 'much'"),
+        (["synthetic", "--grid", "l2=0,-1"], "l2 must be >= 0, got -1.0"),
+        (["synthetic", "--grid", "l2=0,NaN"], "l2 must be a finite number, got nan"),
+        (["synthetic", "--grid", "seed=1,2"], "'seed' is the same for all settings tried; use"),
+        (["synthetic", "--grid", "l2=0,1", "--set", "l2=1"], "'l2' has both one value for all"),
+        (["synthetic", "--seeds", "5-7"], "seed 5 is one of those that tables report (0-9)"),
+        (["synthetic", "--seeds", "x"], "--seeds takes seeds such as"),
+        (["synthetic", "--random", "0"], "--random must be >= 1, got 0"),
+        (["synthetic", "--chunk", "0"], "--chunk must be >= 1, got 0"),
+        (["synthetic", "--target-dp", "1.5"], "--target-dp must be above 0 and at most 1, got 1.5"),
+        (["synthetic", "--min-validation", "0"], "--min-validation must be >= 1, got 0"),
+        (["synthetic", "--min-validation", "500"], "none of the rounds 7 to 13 of 20"),
+        (["synthetic", "--rounds", "0"], "rounds must be >= 1, got 0"),
+        (["synthetic", "--label", "y"], "--label is for tables of your own"),
+        (["synthetic", "--method", "refit", "--grid", "inverse_l2=1,2"], "method 'refit' calls"),
+        (["synthetic", "--preset", "papr"], "unknown preset 'papr'; did you mean 'paper'?"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(arguments, message, run_main, tmp_path):
+    code, out, err = run_main("tune", *arguments)
+    assert code == 2 and err.startswith(f"error: {message}") and err.count("\n") == 1, err
+    assert list(tmp_path.iterdir()) == [] and "compute" not in out
