@@ -22,6 +22,7 @@ from ffml.compare import (
     Cell,
     Store,
     check_cells,
+    draw_comparison,
     markdown_tables,
     plan,
     summarise_results,
@@ -332,6 +333,19 @@ def test_files_and_tables(stored, tmp_path):
     assert np.isnan(dp["mean"]) and "| twp | – | – | – |" in markdown_tables(
         summarise_results(frame, 10**6)
     )
+
+
+def test_the_picture_shows_every_method_and_data_set(stored, tmp_path):
+    store, cells = stored
+    frame = store.load(cells)
+    other = frame.assign(data="folder/loans.csv")
+    pictures = draw_comparison(summarise_results(pd.concat([frame, other]), 5))
+    svg = pictures["svg"].decode()
+    for text in ("twp", "refit", "synthetic", ">loans<", "DP / ceiling", "EO / ceiling"):
+        assert text in svg
+    assert pictures["png"].startswith(b"\x89PNG")
+    undefined = summarise_results(frame, 10**6)  # nothing to show is no reason to fail
+    assert ">twp<" in draw_comparison(undefined)["svg"].decode()
 
 
 # -- processes -----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from ffml.compare._cell import Cell
 from ffml.compare._check import check_cells
+from ffml.compare._figure import draw_comparison
 from ffml.compare._protocols import PAPER_DATA, PROTOCOLS, Protocol, plan
 from ffml.compare._results import write_results
 from ffml.compare._run import Event, run_cells, unfinished
@@ -20,6 +21,7 @@ __all__ = [
     "Store",
     "check_cells",
     "data_tables",
+    "draw_comparison",
     "enough_rows",
     "markdown_tables",
     "plan",

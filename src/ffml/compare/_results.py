@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from ffml.compare._figure import draw_comparison
 from ffml.compare._summary import ENOUGH_ROWS, MIN_VALIDATION
 from ffml.compare._tables import markdown_tables
 from ffml.runs import durable
@@ -15,7 +16,7 @@ from ffml.runs.snapshot import versions
 from ffml.runtime import available_cores
 
 RESULTS, SUMMARY, PAGE = "results.csv", "summary.csv", "summary.md"
-DOCUMENT = "summary.json"
+DOCUMENT, FIGURE = "summary.json", "comparison"
 
 
 def how_measured(seeds: int) -> str:
@@ -63,6 +64,8 @@ def write_results(
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         durable.write_atomically(folder / name, text)
+    for kind, picture in draw_comparison(summary).items():
+        durable.write_atomically(folder / f"{FIGURE}.{kind}", picture)
     return document
 
 

@@ -1,30 +1,18 @@
 """The trade-off that a search found: accuracy against fairness, one dot a setting."""
 
-import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ffml.pictures import figure_style, picture_bytes
 from ffml.tuning._choose import Rule, pareto_optimal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FORMATS = ("svg", "png")
 # Okabe and Ito's palette, which colour-blind people can tell apart.
 _BLUE, _ORANGE, _RED, _GREY = "#0072b2", "#e69f00", "#d55e00", "#9a9a9a"
-_STYLE = {
-    "font.size": 10,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "trade-off",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e6e6e6",
-    "legend.frameon": False,
-}
 
 
 def draw_trade_off(table: pd.DataFrame, rule: Rule, title: str) -> dict[str, bytes]:
@@ -38,12 +26,9 @@ def draw_trade_off(table: pd.DataFrame, rule: Rule, title: str) -> dict[str, byt
     Returns:
         The picture's bytes by file format, "svg" and "png".
     """
-    import matplotlib.style
     from matplotlib.figure import Figure
 
-    pictures = {}
-    # The default style first: a user's own matplotlibrc must not change the picture.
-    with matplotlib.style.context(["default", _STYLE]):
+    with figure_style():
         figure = Figure(figsize=(9.5, 4.4), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         _draw_panel(left, table, "dp_of_ceiling", rule.target_dp, "DP / ceiling")
@@ -52,12 +37,7 @@ def draw_trade_off(table: pd.DataFrame, rule: Rule, title: str) -> dict[str, byt
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
         handles, labels = left.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower left", ncols=len(labels), fontsize=9)
-        for kind in FORMATS:
-            buffer = io.BytesIO()
-            metadata: Any = {"Date": None} if kind == "svg" else None
-            figure.savefig(buffer, format=kind, dpi=150, metadata=metadata)
-            pictures[kind] = buffer.getvalue()
-    return pictures
+        return picture_bytes(figure)
 
 
 def _draw_panel(axes: "Axes", table: pd.DataFrame, metric: str, target: float, name: str) -> None:

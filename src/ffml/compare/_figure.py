@@ -1,0 +1,82 @@
+"""A comparison in one picture: accuracy against fairness, one dot a method."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ffml.compare._summary import GROUP
+from ffml.pictures import figure_style, picture_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FAIRNESS = {"DP / ceiling": "dp_of_ceiling", "EO / ceiling": "eo_of_ceiling"}
+_FIRST = ("#d55e00", "*")  # how FFML is drawn
+# Okabe and Ito's palette, which colour-blind people can tell apart; shapes help the others.
+_LOOKS = (
+    ("#0072b2", "o"),
+    ("#5b5f66", "s"),
+    ("#009e73", "^"),
+    ("#b0558a", "v"),
+    ("#e69f00", "D"),
+    ("#56b4e9", "P"),
+    ("#000000", "X"),
+    ("#8a5a00", "h"),
+)
+
+
+def draw_comparison(summary: pd.DataFrame) -> dict[str, bytes]:
+    """Draw balanced accuracy against DP/ceiling and EO/ceiling, with 95 % intervals.
+
+    Args:
+        summary: of `summarise_results`.
+
+    Returns:
+        The picture's bytes by file format, "svg" and "png".
+    """
+    from matplotlib.figure import Figure
+
+    groups: list[Any] = list(summary.groupby(GROUP[1:], sort=False))
+    looks = _looks(list(dict.fromkeys(summary["label"])))
+    several = summary["validation"].nunique() > 1
+    with figure_style():
+        figure = Figure(figsize=(1.2 + 3.2 * len(groups), 6.4), layout="constrained")
+        grid = figure.subplots(len(FAIRNESS), len(groups), squeeze=False, sharey="col")
+        for line, (name, metric) in zip(grid, FAIRNESS.items(), strict=True):
+            for axes, ((data, share), rows) in zip(line, groups, strict=True):
+                _draw_panel(axes, rows, metric, looks)
+                axes.set_xlabel(name)
+                judged = f", {100 * share:g} % judge" if several else ""
+                if metric == "dp_of_ceiling":
+                    axes.set_title(f"{Path(str(data)).stem}{judged}")
+            line[0].set_ylabel("balanced accuracy")
+        handles: dict[str, Any] = {}
+        for axes in grid.flat:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles[label] = handle
+        figure.legend(
+            handles=list(handles.values()), loc="outside lower center", ncols=5, fontsize=9
+        )
+        return picture_bytes(figure)
+
+
+def _looks(labels: list[str]) -> dict[str, tuple[str, str]]:
+    """Give every label a colour and a shape; FFML always has the same."""
+    others = [label for label in labels if label != "ffml"]
+    looks = {label: _LOOKS[i % len(_LOOKS)] for i, label in enumerate(others)}
+    return looks | {"ffml": _FIRST}
+
+
+def _draw_panel(
+    axes: "Axes", rows: pd.DataFrame, metric: str, looks: dict[str, tuple[str, str]]
+) -> None:
+    axes.axvline(1, color="#9a9a9a", lw=1, ls=(0, (4, 3)), zorder=1)
+    for label, found in rows.groupby("label", sort=False):
+        values = found.set_index("metric")[["mean", "low", "high"]]
+        (x, left, right), (y, low, high) = values.loc[[metric, "balanced_accuracy"]].to_numpy(float)
+        colour, shape = looks[str(label)]
+        axes.plot([left, right], [y, y], color=colour, lw=1, alpha=0.45, zorder=2)
+        axes.plot([x, x], [low, high], color=colour, lw=1, alpha=0.45, zorder=2)
+        size = 13 if shape == "*" else 7
+        axes.plot(x, y, shape, color=colour, ms=size, mec="white", label=str(label), zorder=3)
