@@ -14,7 +14,7 @@ from ffml.online import Round
 
 HEADER = (
     f"{'round':>5}  {'task':<20} {'judged':>6}  {'DP':>5} {'/ceil':>5}  {'EO':>5} {'/ceil':>5}  "
-    f"{'bal.ac':>6} {'λ':>6} {'s':>5}"
+    f"{'bal.ac':>6} "
 )
 
 
@@ -39,17 +39,19 @@ class Live:
     def __enter__(self) -> Self:
         config, stream = self.experiment.config, self.experiment.stream
         columns = ", ".join(f"{c.name} ({' / '.join(c.groups)})" for c in stream.schema.sensitive)
-        notions = ", ".join(config.constraints)
+        bounds = config.bounds * (len(config.constraints) // len(config.bounds))
+        asked = zip(config.constraints, bounds, strict=True)
+        notions = ", ".join(f"{notion} ≤ {bound:g}" for notion, bound in asked)
         self.console.print(
             f"[bold]{config.method}[/bold] on [bold]{stream.name}[/bold]: {self.total or '?'} "
             f"tasks, {len(stream.schema.features)} features, protected: {columns}\n"
-            f"model {config.model}, constraint {notions} ≤ "
-            f"{', '.join(map(str, config.bounds))}, seed {config.seed}\n"
+            f"model {config.model}, seed {config.seed}\nconstraint {notions}\n"
             "A round: adapt to the task's support rows, be judged on its other rows, then learn "
             "from it.\n",
             highlight=False,
         )
-        self._line(HEADER, style="bold")
+        price = "max λ" if self.experiment.problem.num_constraints > 1 else "λ"
+        self._line(f"{HEADER}{price:>6} {'s':>5}", style="bold")
         self.progress.start()
         self.bar = self.progress.add_task("compiling", total=self.total)
         return self

@@ -40,10 +40,19 @@ def run(
     ] = None,
     constraint: Annotated[
         list[str] | None,
-        option(WHAT, "Fairness notion; give it again for several. See `ffml constraints`."),
+        option(
+            WHAT,
+            "Fairness notion (see `ffml constraints`); give it again for several. (default: "
+            "demographic-parity; for adult, bank and crime equalized-odds as well)",
+        ),
     ] = None,
     bound: Annotated[
-        list[float] | None, option(WHAT, "ε of each constraint: |gap| <= ε. (default: 0.02)")
+        list[float] | None,
+        option(
+            WHAT,
+            "ε: |gap| <= ε. One for all constraints, or one for each, in their order. (default: "
+            "0.02; tuned for the constraints of adult, bank and crime)",
+        ),
     ] = None,
     temperature: Annotated[
         float | None, option(WHAT, "τ of the smooth decision σ(h/τ). (default: 0.5)")
@@ -88,7 +97,11 @@ def run(
         int | None, option(WHAT, "Draws task order, splits and start. (default: 0)")
     ] = None,
     preset: Annotated[
-        str, option(ALGORITHM, "Named settings: default, or paper (Table 3). (default: default)")
+        str,
+        option(
+            ALGORITHM,
+            "Named settings: default (tuned for adult, bank and crime), or paper (its Table 3).",
+        ),
     ] = "default",
     inner_lr: Annotated[float | None, option(ALGORITHM, "η₁, step size of the adaptation.")] = None,
     outer_lr: Annotated[float | None, option(ALGORITHM, "η₂, step size of θ.")] = None,
@@ -137,7 +150,11 @@ def run(
     ] = None,
     surprise_memory: Annotated[
         float | None,
-        option(ALGORITHM, "Constrain the gaps that new tasks will show; 0 those learned from."),
+        option(
+            ALGORITHM,
+            "Constrain the gaps that new tasks are expected to show; what was seen a round "
+            "earlier counts so many times as much. 0: constrain the gaps learned from.",
+        ),
     ] = None,
     noise_allowance: Annotated[
         float | None,

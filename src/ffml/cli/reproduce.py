@@ -25,13 +25,10 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="Such as table2 or figure5; see --list. (default: all)",
-            metavar="[ITEM]...",
+            metavar="ITEM",
             show_default=False,
         ),
     ] = None,
-    list_items: Annotated[
-        bool, option(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
-    ] = False,
     quick: Annotated[
         bool,
         option(HOW, "Few repeats, iterations and tasks: minutes instead of weeks.", "--quick"),
@@ -60,6 +57,9 @@ def reproduce(
             OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"
         ),
     ] = None,
+    list_items: Annotated[
+        bool, option(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
+    ] = False,
     quiet: Annotated[bool, option(OUTPUT, "No progress.", "--quiet", "-q")] = False,
     json_output: Annotated[bool, option(OUTPUT, "Print the records as JSON.", "--json")] = False,
 ) -> None:
@@ -95,7 +95,7 @@ def reproduce(
     check_writable(out, overwrite=True)
     made.check(data_home)
     _compute(console, made, jobs or available_cores(), data_home)
-    records = made.write(shlex.join(["ffml", *sys.argv[1:]]))
+    records = made.write(shlex.join(["ffml", *sys.argv[1:]]), time.perf_counter() - start)
     if json_output:
         typer.echo(to_json(records), nl=False)
     if setting.note:
