@@ -17,7 +17,7 @@ def blocks(page):
     return re.findall(pattern, page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["choosing.md", "metrics.md"])
+@pytest.mark.parametrize("name", ["choosing.md", "metrics.md", "results.md"])
 def test_printed_lines_are_those_of_the_page(name, tmp_path):
     found = blocks(DOCS / name)
     code = f"\nprint({END!r})\n".join(code for code, _ in found)
@@ -30,6 +30,6 @@ def test_printed_lines_are_those_of_the_page(name, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     printed = done.stdout.split(f"{END}\n")
-    assert len(printed) == len(found) >= 4
+    assert len(printed) == len(found) >= 1
     for shown, (_, expected) in zip(printed, found, strict=True):
         assert shown == expected
