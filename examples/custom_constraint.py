@@ -1,17 +1,18 @@
 """A fairness notion of your own: equal false positive rates (predictive equality)."""
 
-import jax
 import numpy as np
 
 import ffml
-from ffml.constraints import CONSTRAINTS, Constraint, group_gap_constraint
+from ffml.constraints import CONSTRAINTS, Constraint, group_gap_constraint, smooth_decision
 
 
-def predictive_equality(bound: float = 0.05, temperature: float = 1.0) -> Constraint:
+def predictive_equality(
+    bound: float = 0.05, temperature: float = 1.0, relative: bool = False
+) -> Constraint:
     """``|mean(σ(h/τ) | s=1, y=0) - mean(σ(h/τ) | s=0, y=0)| - ε <= 0``."""
     return group_gap_constraint(
         "predictive-equality",
-        score=lambda logits: jax.nn.sigmoid(logits / temperature),
+        score=smooth_decision(temperature, relative),
         conditions={"": lambda batch: batch.weight * (1 - batch.y)},
         bound=bound,
     )

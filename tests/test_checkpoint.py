@@ -353,7 +353,7 @@ def test_a_setting_younger_than_the_run_counts_as_its_default(tmp_path):
     now = plain(RunConfig("golden").to_json())
     before = {name: value for name, value in now.items() if name != "temperature"}
     refuse_changes(before, now, tmp_path)
-    with pytest.raises(FFMLError, match=r"temperature is 2.0 now, but .* were done with 0.5"):
+    with pytest.raises(FFMLError, match=r"temperature is 2.0 now, but .* were done with 1.0"):
         refuse_changes(before, now | {"temperature": 2.0}, tmp_path)
 
 

@@ -100,12 +100,13 @@ def test_m_ftml_by_hand_and_to_the_mean(float64):
     """θ'_k - a_k = (1-η₁)ˢ(θ - a_k), so the outer slope is (1-η₁)²ˢ(θ - mean a)."""
     settings = {"inner_lr": 0.2, "num_inner_steps": 3, "optimizer": "sgd", "inner_shrinkage": 0.0}
     memory = constant_tasks([1.0, 3.0, -1.0])
+    newest = jax.tree.map(lambda leaf: leaf[-1], memory)
 
     def theta_after(**more):
         learner = m_ftml(scalar_problem(LIMIT), shots=2, **settings, **more)
         update, state = jax.jit(learner.update), learner.init(jax.random.key(0))
         for t in range(2):
-            state, _ = update(jax.random.key(t), state, None, memory)
+            state, _ = update(jax.random.key(t), state, newest, memory)
         assert float(state.multipliers[0]) == 0.0
         return float(state.params)
 

@@ -36,6 +36,18 @@ def at_least(minimum: float, **values: Any) -> None:
             raise FFMLError(f"{name} must be >= {minimum}, got {value}")
 
 
+def at_most(maximum: float, **values: Any) -> None:
+    """Refuse values above a maximum (traced values pass).
+
+    >>> at_most(1, surprise_memory=2)
+    Traceback (most recent call last):
+    ffml.base.FFMLError: surprise_memory must be <= 1, got 2
+    """
+    for name, value in values.items():
+        if not isinstance(value, jax.core.Tracer) and not value <= maximum:
+            raise FFMLError(f"{name} must be <= {maximum}, got {value}")
+
+
 def one_of(what: str, name: str, choices: Mapping[str, T]) -> T:
     """Look a name up; an unknown one is refused with the nearest and all known ones.
 

@@ -32,8 +32,8 @@ class RunConfig:
     model_settings: dict[str, Any] = field(default_factory=dict)
     constraints: tuple[str, ...] = ("demographic-parity",)
     bounds: tuple[float, ...] = (0.02,)
-    temperature: float = 0.5
-    relative_temperature: bool = True
+    temperature: float = 1.0
+    relative_temperature: bool = False
     l2: float = 0.0
     natural_rates: bool = True
     noise_allowance: float = 1.0

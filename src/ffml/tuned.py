@@ -28,11 +28,18 @@ class Tuned:
     date: str = ""
 
 
-_BOTH = ("demographic-parity", "equalized-odds")
+# The searches began from these, the defaults of their day.
+# Both notions, on decisions of a steepness relative to the logits. Not for every stream: with few
+# tasks or iterations, while the logits are still small, it makes constraints outweigh the loss.
+_BOTH: dict[str, Any] = {
+    "constraints": ("demographic-parity", "equalized-odds"),
+    "temperature": 0.5,
+    "relative_temperature": True,
+}
 
 TUNED: dict[str, Tuned] = {
     "adult": Tuned(
-        shared={"constraints": _BOTH, "bounds": (0.02, 0.03)},
+        shared=_BOTH | {"bounds": (0.02, 0.03)},
         command='ffml tune adult --set \'constraints=["demographic-parity","equalized-odds"]\' '
         "--grid bounds=0.01+0.05,0.02+0.03,0.02+0.05,0.04+0.05 --seeds 100-102",
         seeds=(100, 101, 102),
@@ -40,8 +47,8 @@ TUNED: dict[str, Tuned] = {
         date="2026-11-15",
     ),
     "bank": Tuned(
-        shared={
-            "constraints": _BOTH,
+        shared=_BOTH
+        | {
             "bounds": (0.0, 0.05),
             "memory_policy": "recent",
             "memory_capacity": 15,
@@ -55,7 +62,7 @@ TUNED: dict[str, Tuned] = {
         date="2026-11-15",
     ),
     "crime": Tuned(
-        shared={"constraints": _BOTH, "bounds": (0.02, 0.03)},
+        shared=_BOTH | {"bounds": (0.02, 0.03)},
         command='ffml tune crime --set \'constraints=["demographic-parity","equalized-odds"]\' '
         "--grid bounds=0+0.03,0.02+0.03,0.02+0.05,0.03+0.05,0.05+0.05,0.02+1 --seeds 100-105",
         seeds=(100, 101, 102, 103, 104, 105),

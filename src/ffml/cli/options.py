@@ -55,13 +55,13 @@ def run(
         ),
     ] = None,
     temperature: Annotated[
-        float | None, option(WHAT, "τ of the smooth decision σ(h/τ). (default: 0.5)")
+        float | None, option(WHAT, "τ of the smooth decision σ(h/τ). (default: 1)")
     ] = None,
     relative_temperature: Annotated[
         bool | None,
         option(
             WHAT,
-            "Whether τ is in standard deviations of the logits. (default: relative)",
+            "Whether τ is in standard deviations of the logits. (default: absolute)",
             "--relative-temperature/--absolute-temperature",
         ),
     ] = None,

@@ -8,6 +8,7 @@ from ffml.constraints._base import (
     combine,
     group_gap,
     group_gap_constraint,
+    smooth_decision,
 )
 from ffml.constraints._decision_boundary_covariance import decision_boundary_covariance
 from ffml.constraints._demographic_parity import demographic_parity
@@ -32,4 +33,5 @@ __all__ = [
     "equalized_odds",
     "group_gap",
     "group_gap_constraint",
+    "smooth_decision",
 ]

@@ -9,7 +9,7 @@ import optax
 from jax import lax
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem
-from ffml.checks import at_least, one_of, positive
+from ffml.checks import at_least, at_most, one_of, positive
 from ffml.meta import adapt_pair, outer_objective
 from ffml.primal_dual import ascend, project_to_ball
 from ffml.sampling import draw_support_and_query
@@ -117,6 +117,7 @@ def ffml(
         inner_shrinkage=inner_shrinkage,
         surprise_memory=surprise_memory,
     )
+    at_most(1, surprise_memory=surprise_memory)
     one_of("gap_weighting", gap_weighting, dict.fromkeys(GAP_WEIGHTS))
     goes_to_limit = not isinstance(tolerance, jax.core.Tracer) and tolerance == 0
     if dual_lr is None:
