@@ -5,17 +5,17 @@ from pathlib import Path
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Most of the tests' time goes into compiling: let XLA try less hard, here and in subprocesses.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+# Many tests build the same program: compile it once for all of them.
+os.environ["FFML_JAX_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
+os.environ["JAX_COMPILATION_CACHE_DIR"] = os.environ["FFML_JAX_CACHE"]
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.3"
+os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 import jax
 import numpy as np
 import pytest
 
 jax.config.update("jax_num_cpu_devices", 2)
-# Many tests build the same program: compile it once for all of them.
-cache = Path(__file__).parents[1] / ".pytest_cache" / "jax"
-jax.config.update("jax_compilation_cache_dir", str(cache))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 from ffml.base import Schema, SensitiveColumn, Stream, Task  # noqa: E402
 

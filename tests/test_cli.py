@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ def ffml(*arguments, cwd, **environment):
     return subprocess.run(
         [sys.executable, "-m", "ffml", *map(str, arguments)],
         cwd=cwd,
-        env=os.environ | {"COLUMNS": "100", "FFML_JAX_CACHE": str(CACHE)} | environment,
+        env=os.environ | {"COLUMNS": "100"} | environment,
         capture_output=True,
         text=True,
         timeout=300,
@@ -28,9 +27,6 @@ def ffml(*arguments, cwd, **environment):
 
 def read_rows(path):
     return list(csv.DictReader(path.read_text().splitlines()))
-
-
-CACHE = Path(__file__).parents[1] / ".pytest_cache" / "jax"
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +140,6 @@ def test_interrupted_run_leaves_whole_files(tmp_path):
     child = subprocess.Popen(
         [sys.executable, "-m", "ffml", "run", "adult", *QUICK, "--out", "run"],
         cwd=tmp_path,
-        env=os.environ | {"FFML_JAX_CACHE": str(CACHE)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,6 @@ from ffml.compare._run import compute
 from ffml.experiment import RunConfig, build, configure_run
 from ffml.methods import METHODS
 
-CACHE = Path(__file__).parents[1] / ".pytest_cache" / "jax"
 OPTIONS = {"num_tasks": 4, "rows_per_task": (30, 40)}
 TINY = {"rounds": 4, "shots": 4, "tasks_per_round": 2, "rows_per_task": 32}
 
@@ -396,7 +394,7 @@ def test_failing_and_killed_cells_do_not_keep_others_from_finishing(tmp_path):
 
 
 def python(folder, *words, **more):
-    environment = os.environ | {"FFML_JAX_CACHE": str(CACHE), "COLUMNS": "200"}
+    environment = os.environ | {"COLUMNS": "200"}
     command = [sys.executable, *map(str, words)]
     if more:
         return subprocess.Popen(command, cwd=folder, env=environment, text=True, **more)
@@ -414,7 +412,6 @@ COMPARE += ["--rounds", "9", "--out", "out"]
 def test_a_comparison_goes_on_after_a_kill_and_after_an_interruption(
     tmp_path, run_main, monkeypatch
 ):
-    monkeypatch.setenv("FFML_JAX_CACHE", str(CACHE))
     cells = tmp_path / "out" / "cells"
     kept = {}
     for stop in (signal.SIGKILL, signal.SIGINT):
@@ -450,7 +447,6 @@ def test_a_comparison_goes_on_after_a_kill_and_after_an_interruption(
 
 
 def test_a_table_of_ones_own(tmp_path, run_main, monkeypatch):
-    monkeypatch.setenv("FFML_JAX_CACHE", str(CACHE))
     rng = np.random.default_rng(0)
     rows = [
         f"{m},{rng.integers(100)},{'FM'[rng.integers(2)]},{rng.integers(2)}"

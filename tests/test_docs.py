@@ -11,23 +11,39 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+END = "--- end of block ---"
+
+
 def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+
+
+def python_blocks(page):
+    """Return each Python block with the text block right after it, if there is one."""
+    pattern = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?"
+    return re.findall(pattern, page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run_in_order(page, tmp_path):
-    code = "\n".join(blocks(page, "python"))
-    if not code:
+def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
+    found = python_blocks(page)
+    if not found:
         pytest.skip("no Python on this page")
+    code = f"\nprint({END!r})\n".join(code for code, _ in found)
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-X", "utf8", "-c", code],
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+    printed = done.stdout.split(f"{END}\n")
+    assert len(printed) == len(found)
+    for shown, (_, expected) in zip(printed, found, strict=True):
+        assert not expected or shown == expected
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,6 +1,5 @@
 """Every example runs by itself, is short, and ends by saying something that can be checked."""
 
-import os
 import re
 import subprocess
 import sys
@@ -55,7 +54,6 @@ def test_example(example, tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-X", "utf8", example],
         cwd=tmp_path,
-        env=os.environ | {"FFML_JAX_CACHE": str(ROOT / ".pytest_cache" / "examples")},
         capture_output=True,
         encoding="utf-8",
         timeout=300,

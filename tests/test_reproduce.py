@@ -26,7 +26,6 @@ from ffml.reproduce._figure4 import MAX_DBC, MAX_LOSS, needed
 from ffml.reproduce._paper import DATA, LABELS, SYMBOLS, TABLE_2, TABLE_3
 from ffml.reproduce._table2 import end_task, end_task_table, rescaled
 
-CACHE = Path(__file__).parents[1] / ".pytest_cache" / "jax"
 NAN = float("nan")
 
 
@@ -315,7 +314,6 @@ def test_a_measured_run_is_the_run_itself(tmp_path):
 
 
 def test_processes_keep_what_is_finished(tmp_path, monkeypatch):
-    monkeypatch.setenv("FFML_JAX_CACHE", str(CACHE))
     [good] = tiny_cells()
     bad = replace(good, label="broken", config=replace(good.config, data_options={"x": 1}))
     runs, curves, events = Store(tmp_path / "cells"), CurveStore(tmp_path / "curves"), []

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from faults import Disk, Killed
@@ -184,7 +183,6 @@ def test_two_processes_do_not_write_to_one_folder(workshop, tmp_path):
 
 # -- the command line, and real kills --------------------------------------------------------
 
-CACHE = Path(__file__).parents[1] / ".pytest_cache" / "jax"
 QUICK = ["--model", "linear", "--num-outer-steps", "2", "--num-inner-steps", "1", "--shots", "10"]
 SMALL = ["--tasks-per-round", "4", "--rows-per-task", "64", "--memory-policy", "recent"]
 ARGUMENTS = ["synthetic", *QUICK, *SMALL, "--memory-capacity", "6"]
@@ -194,7 +192,7 @@ def ffml(*arguments, cwd):
     return subprocess.Popen(
         [sys.executable, "-m", "ffml", "run", *map(str, arguments)],
         cwd=cwd,
-        env=os.environ | {"COLUMNS": "100", "FFML_JAX_CACHE": str(CACHE)},
+        env=os.environ | {"COLUMNS": "100"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
