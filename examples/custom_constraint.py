@@ -3,18 +3,19 @@
 import numpy as np
 
 import ffml
-from ffml.constraints import CONSTRAINTS, Constraint, group_gap_constraint, smooth_decision
+from ffml.constraints import CONSTRAINTS, Constraint, decision_gap_constraint
 
 
 def predictive_equality(
     bound: float = 0.05, temperature: float = 1.0, relative: bool = False
 ) -> Constraint:
     """``|mean(σ(h/τ) | s=1, y=0) - mean(σ(h/τ) | s=0, y=0)| - ε <= 0``."""
-    return group_gap_constraint(
+    return decision_gap_constraint(
         "predictive-equality",
-        score=smooth_decision(temperature, relative),
-        conditions={"": lambda batch: batch.weight * (1 - batch.y)},
-        bound=bound,
+        {"": lambda batch: batch.weight * (1 - batch.y)},
+        bound,
+        temperature,
+        relative,
     )
 
 

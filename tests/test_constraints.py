@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from conftest import random_task
 
+from ffml import metrics
 from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.constraints import (
     CONSTRAINTS,
@@ -58,6 +59,28 @@ def test_smooth_notions_compare_mean_decisions(schema):
         (equalized_odds(temperature=0.5), [gap(y == 0), gap(y == 1)]),
     ):
         np.testing.assert_allclose(notion.gaps(logits, batch), expected, rtol=1e-4)
+
+
+def test_judged_gaps_are_those_of_decisions(schema):
+    task, batch, logits = batch_and_logits(schema)
+    counts = metrics.contingency_table(task.y, logits[:50] > 0, task.groups[:, 0], 2)
+    selected, false, true = (
+        rates(counts)
+        for rates in (
+            metrics.selection_rates,
+            metrics.false_positive_rates,
+            metrics.true_positive_rates,
+        )
+    )
+    notion = combine(
+        demographic_parity(temperature=3.0, relative=True),
+        equalized_odds(),
+        decision_boundary_covariance(),
+    )
+    expected = [rates[1] - rates[0] for rates in (selected, false, true)]
+    *judged, of_logits = notion.judged_gaps(logits, batch)
+    np.testing.assert_allclose(judged, expected, rtol=1e-5)
+    assert of_logits == notion.gaps(logits, batch)[-1]  # of logits there are no decisions
 
 
 def test_more_groups_and_columns_are_each_compared_with_all_others():

@@ -179,6 +179,7 @@ def test_converges_to_the_exact_kkt_point(float64):
         constraint=lambda params, batch, shift=0.0: c @ params - limits,
         constraint_at=lambda logits, batch: logits,
         gaps=lambda params, batch: c @ params,
+        judged_gaps=lambda params, batch: c @ params,
         bounds=limits,
         evidence=lambda batch: jnp.ones(2),
         constraint_names=("active", "idle"),

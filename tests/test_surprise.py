@@ -38,7 +38,7 @@ def test_a_task_without_both_groups_changes_nothing():
 
 @pytest.mark.parametrize("memory", [0.0, 1.0])
 def test_ffml_learns_from_the_gaps_that_new_tasks_show(float64, memory):
-    """Gaps are properties of tasks here: 0 for those in memory, 0.3 for the newest."""
+    """Gaps are properties of tasks here: 0 for those in memory, 0.3 for decisions on the newest."""
     seen = []
 
     def constraint(params, batch, shift=0.0):
@@ -47,7 +47,8 @@ def test_ffml_learns_from_the_gaps_that_new_tasks_show(float64, memory):
 
     problem = scalar_problem(limit=1.0)._replace(
         constraint=constraint,
-        gaps=lambda params, batch: batch.x[:1, 0],
+        gaps=lambda params, batch: batch.x[:1, 0] / 2,
+        judged_gaps=lambda params, batch: batch.x[:1, 0],
         evidence=lambda batch: jnp.full(1, 40.0),
     )
     learner = ffml(problem, surprise_memory=memory, num_outer_steps=2, shots=2, inner_lr=0.1)

@@ -77,6 +77,9 @@ def fair_classification(
         constraint=learned_constraint,
         constraint_at=constraint_at,
         gaps=lambda params, batch: constraint.gaps(apply(params, batch.x), drawn(batch)),
+        judged_gaps=lambda params, batch: constraint.judged_gaps(
+            apply(params, batch.x), drawn(batch)
+        ),
         bounds=bounds,
         evidence=evidence,
         constraint_names=names,

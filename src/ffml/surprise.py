@@ -1,10 +1,12 @@
-"""How much larger the gaps of new tasks are than those of the tasks learned from.
+"""How much larger the gaps of decisions on new tasks are than those that are learned from.
 
-A model that meets its constraints on the rows it was fitted to misses them on new ones, the more
-so the fewer rows there were: the gap, like the loss, is over-fitted. An online learner can tell by
-how much. Each task is met before it is learned from, so its gap is an honest one. The mean
-difference between the gaps of tasks just met and those of the tasks in memory is the surprise;
-learning from gaps shifted by it puts the constraint where new tasks will be.
+There are two reasons. A model that meets its constraints on the rows it was fitted to misses them
+on new ones, the more so the fewer rows there were: the gap, like the loss, is over-fitted. And what
+is learned from are smooth decisions, which may be even while decisions are not. An online learner
+can tell by how much. Each task is met before it is learned from, so the gap of the decisions on it
+is an honest one. The mean difference between the gaps of decisions on tasks just met and the smooth
+gaps of the tasks in memory is the surprise; learning from gaps shifted by it puts the constraint
+where the decisions on new tasks will be.
 """
 
 from typing import NamedTuple
@@ -21,9 +23,9 @@ BETWEEN_TASKS = 0.05
 class Surprise(NamedTuple):
     """A weighted mean of differences, by entry, and what new gaps are compared with."""
 
-    total: Array  # (m,) Σ w (gap met - gap learned)
+    total: Array  # (m,) Σ w (gap of decisions met - gap learned)
     weight: Array  # (m,) Σ w
-    learned_gap: Array  # (m,) mean gap of the tasks in memory, as seen last
+    learned_gap: Array  # (m,) mean smooth gap of the tasks in memory, as seen last
 
 
 def no_surprise(num_constraints: int) -> Surprise:

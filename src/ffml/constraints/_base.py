@@ -1,6 +1,7 @@
 """What a constraint is, and the gap between a group and the others that all notions share."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -22,6 +23,7 @@ class Constraint(NamedTuple):
 
     entry_names: Callable[[tuple[str, ...]], tuple[str, ...]]  # contrasts -> m names
     gaps: Callable[[Array, Batch], Array]  # logits, batch -> (m,) signed
+    judged_gaps: Callable[[Array, Batch], Array]  # the same of decisions, where gaps are of others
     evidence: Callable[[Batch], Array]  # batch -> (m,) 0 where not measurable
     bounds: Callable[[int], Array]  # q -> (m,) the ε of each entry
     noise: Callable[[Array, Batch], Array]  # logits, batch -> (m,) mean |gap| by chance alone
@@ -98,11 +100,39 @@ def smooth_decision(temperature: float, relative: bool) -> Callable[[Array, Batc
     return score
 
 
+def decision_gap_constraint(
+    name: str,
+    conditions: dict[str, Callable[[Batch], Array]],
+    bound: float | tuple[float, ...],
+    temperature: float = 1.0,
+    relative: bool = False,
+) -> Constraint:
+    """Build the notion "groups are decided about alike among the rows of each condition".
+
+    What is learned from are smooth decisions; what is judged are decisions.
+
+    Args:
+        name: how the constraint is called in records and reports.
+        conditions: part name -> (batch -> ``(n,)`` weight of each row).
+        bound: the ε of all entries, or one for each.
+        temperature: τ of the smooth decision, see `smooth_decision`.
+        relative: whether τ is in standard deviations of the logits.
+    """
+    smooth = smooth_decision(temperature, relative)
+    return group_gap_constraint(name, smooth, conditions, bound, judged=decision)
+
+
+def decision(logits: Array, batch: Batch) -> Array:
+    """1 where the logit is above 0."""
+    return (logits > 0) * 1.0
+
+
 def group_gap_constraint(
     name: str,
     score: Callable[[Array, Batch], Array],
     conditions: dict[str, Callable[[Batch], Array]],
     bound: float | tuple[float, ...],
+    judged: Callable[[Array, Batch], Array] | None = None,
 ) -> Constraint:
     """Build the notion "groups have the same mean score among the rows of each condition".
 
@@ -111,6 +141,8 @@ def group_gap_constraint(
         score: logits, batch -> what is compared.
         conditions: part name -> (batch -> ``(n,)`` weight of each row).
         bound: the ε of all entries, or one for each.
+        judged: logits, batch -> what the score stands for and has no slope, such as `decision`;
+            by default the score itself.
     """
     validate_bound(name, bound)
 
@@ -121,12 +153,10 @@ def group_gap_constraint(
             for contrast in contrasts
         )
 
-    def gaps(logits: Array, batch: Batch) -> Array:
+    def gaps(logits: Array, batch: Batch, score: Callable = score) -> Array:
+        values = score(logits, batch)
         return jnp.concatenate(
-            [
-                group_gap(score(logits, batch), batch.s, rows(batch))[0]
-                for rows in conditions.values()
-            ]
+            [group_gap(values, batch.s, rows(batch))[0] for rows in conditions.values()]
         )
 
     def num_rows(batch: Batch, rows: Array) -> Array:
@@ -151,7 +181,9 @@ def group_gap_constraint(
             raise FFMLError(f"{name} has {entries} entries here: give one bound or {entries}")
         return jnp.broadcast_to(given, (entries,))
 
-    return Constraint(entry_names, gaps, evidence, bounds, noise)
+    return Constraint(
+        entry_names, gaps, partial(gaps, score=judged or score), evidence, bounds, noise
+    )
 
 
 def validate_bound(name: str, bound: float | tuple[float, ...]) -> None:
@@ -165,6 +197,7 @@ def combine(*constraints: Constraint) -> Constraint:
     return Constraint(
         lambda contrasts: tuple(n for c in constraints for n in c.entry_names(contrasts)),
         lambda logits, batch: jnp.concatenate([c.gaps(logits, batch) for c in constraints]),
+        lambda logits, batch: jnp.concatenate([c.judged_gaps(logits, batch) for c in constraints]),
         lambda batch: jnp.concatenate([c.evidence(batch) for c in constraints]),
         lambda num_contrasts: jnp.concatenate([c.bounds(num_contrasts) for c in constraints]),
         lambda logits, batch: jnp.concatenate([c.noise(logits, batch) for c in constraints]),

@@ -1,6 +1,6 @@
 """Demographic parity on smooth decisions."""
 
-from ffml.constraints._base import Constraint, group_gap_constraint, smooth_decision
+from ffml.constraints._base import Constraint, decision_gap_constraint
 
 
 def demographic_parity(
@@ -15,9 +15,10 @@ def demographic_parity(
 
     Reference: Lohaus, Perrot & von Luxburg, "Too Relaxed to Be Fair", 2020.
     """
-    return group_gap_constraint(
+    return decision_gap_constraint(
         "demographic-parity",
-        smooth_decision(temperature, relative),
         {"": lambda batch: batch.weight},
         bound,
+        temperature,
+        relative,
     )

@@ -1,6 +1,6 @@
 """Equal opportunity: equal true positive rates, on smooth decisions."""
 
-from ffml.constraints._base import Constraint, group_gap_constraint, smooth_decision
+from ffml.constraints._base import Constraint, decision_gap_constraint
 
 
 def equal_opportunity(
@@ -12,9 +12,10 @@ def equal_opportunity(
 
     Reference: Hardt, Price & Srebro, "Equality of Opportunity in Supervised Learning", 2016.
     """
-    return group_gap_constraint(
+    return decision_gap_constraint(
         "equal-opportunity",
-        smooth_decision(temperature, relative),
         {"": lambda batch: batch.weight * batch.y},
         bound,
+        temperature,
+        relative,
     )

@@ -1,6 +1,6 @@
 """Equalized odds: equal false and true positive rates, on smooth decisions."""
 
-from ffml.constraints._base import Constraint, group_gap_constraint, smooth_decision
+from ffml.constraints._base import Constraint, decision_gap_constraint
 
 
 def equalized_odds(
@@ -14,12 +14,13 @@ def equalized_odds(
 
     Reference: Hardt, Price & Srebro, "Equality of Opportunity in Supervised Learning", 2016.
     """
-    return group_gap_constraint(
+    return decision_gap_constraint(
         "equalized-odds",
-        smooth_decision(temperature, relative),
         {
             "y=0": lambda batch: batch.weight * (1 - batch.y),
             "y=1": lambda batch: batch.weight * batch.y,
         },
         bound,
+        temperature,
+        relative,
     )

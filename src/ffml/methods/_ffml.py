@@ -95,9 +95,9 @@ def ffml(
             the loss) or "evidence" (by its rows of each group, see `ffml.surprise`).
         pooled_constraint: bound the mean gap over the tasks, ``|mean_k gap_k| - ε``, at the outer
             level, instead of the mean of ``|gap_k| - ε`` (the paper's).
-        surprise_memory: constrain the gaps that new tasks will show rather than those of the
-            tasks learned from (`ffml.surprise`); a task counts that much less with each round
-            that has gone by since. 0 takes the gaps as they are (the paper's).
+        surprise_memory: constrain the gaps that decisions on new tasks will show rather than the
+            smooth ones of the tasks learned from (`ffml.surprise`); a task counts that much less
+            with each round that has gone by since. 0 takes gaps as they are (the paper's).
         first_order: take the inner gradients as constants in the outer derivative.
         inner_constraints: False leaves the constraints out of the inner level (ablation).
         outer_constraints: False leaves them out of the outer level; λ then stays λ₁ (ablation).
@@ -155,11 +155,12 @@ def ffml(
         return adapted(state.params, state.multipliers, support, expected_shift(state.surprise))
 
     def meet(key: Array, state: FFMLState, task: LabelledTask) -> Surprise:
-        """Compare the gaps of a task not yet learned from with those of the tasks learned."""
+        """Compare decisions on a task not yet learned from with the gaps of the tasks learned."""
 
         def gap_and_evidence(key: Array) -> tuple[Array, Array]:
             support, query = draw_support_and_query(key, task, shots)
-            return problem.gaps(adapt(state, support), query), problem.evidence(query)
+            theta = adapt(state, support)
+            return problem.judged_gaps(theta, query), problem.evidence(query)
 
         gaps, rows = jax.vmap(gap_and_evidence)(jax.random.split(key, FRESH_DRAWS))
         gap = (rows * gaps).sum(0) / jnp.maximum(rows.sum(0), 1e-30)
