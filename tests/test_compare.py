@@ -23,6 +23,7 @@ from ffml.compare import (
     check_cells,
     draw_comparison,
     markdown_tables,
+    paired_differences,
     plan,
     summarise_results,
     unfinished,
@@ -310,6 +311,31 @@ def test_groups_stay_apart_and_in_order():
     assert dp["mean"].tolist() == pytest.approx([0.1, 0.2, 0.3])
 
 
+def test_differences_are_taken_seed_by_seed():
+    """The noise of seeds is many times the difference, and cancels."""
+    ours = [[0.0] * 4 + [x, x] for x in (0.1, 0.9, 0.4, 0.3)]
+    theirs = [[0.0] * 4 + [x, x] for x in (0.11, 0.93, NAN, 0.32)]
+    parts = [frame_of(ours, label="z"), frame_of(theirs, label="a"), frame_of(ours, label="b")]
+    table = paired_differences(pd.concat(parts))
+    assert list(dict.fromkeys(table["label"])) == ["a", "b"]
+    found, expected = entry(table, label="a"), np.array([0.01, 0.03, 0.02])
+    low, high = stats.t.interval(0.95, 2, expected.mean(), stats.sem(expected))
+    assert (found["mean"], found["low"], found["high"]) == pytest.approx((0.02, low, high))
+    assert found["seeds"] == 3 and entry(table, label="b")["mean"] == 0
+    from_a = paired_differences(pd.concat(parts), reference="a")
+    assert entry(from_a, label="z")["mean"] == pytest.approx(-0.02)
+    assert paired_differences(parts[0]).empty
+    with pytest.raises(FFMLError, match="unknown label 'c'"):
+        paired_differences(pd.concat(parts), reference="c")
+
+
+def test_seeds_that_one_method_lacks_are_left_out():
+    ours, theirs = frame_of([[0.2] * 6] * 3, label="z"), frame_of([[0.5] * 6] * 2, label="a")
+    assert entry(paired_differences(pd.concat([ours, theirs])))["seeds"] == 2
+    found = entry(paired_differences(pd.concat([theirs, ours])))
+    assert found["seeds"] == 2 and found["mean"] == pytest.approx(-0.3)
+
+
 def test_files_and_tables(stored, tmp_path):
     store, cells = stored
     frame = store.load(cells)
@@ -327,6 +353,8 @@ def test_files_and_tables(stored, tmp_path):
     accuracy = entry(summary, "balanced_accuracy", label="twp")
     half = accuracy["high"] - accuracy["mean"]
     assert f"| {accuracy['mean']:.3f} ± {half:.3f} |" in page
+    differences = pd.read_csv(tmp_path / "out" / "differences.csv")
+    assert set(differences["label"]) == {"refit"} and "Minus twp, seed by seed" in page
     dp = entry(summarise_results(frame, 10**6), "dp_of_ceiling", label="twp")
     assert np.isnan(dp["mean"]) and "| twp | – | – | – |" in markdown_tables(
         summarise_results(frame, 10**6)

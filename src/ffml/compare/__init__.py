@@ -7,7 +7,12 @@ from ffml.compare._protocols import PAPER_DATA, PROTOCOLS, Protocol, plan
 from ffml.compare._results import write_results
 from ffml.compare._run import Event, run_cells, unfinished
 from ffml.compare._store import Store
-from ffml.compare._summary import MIN_VALIDATION, enough_rows, summarise_results
+from ffml.compare._summary import (
+    MIN_VALIDATION,
+    enough_rows,
+    paired_differences,
+    summarise_results,
+)
 from ffml.compare._tables import DataTable, data_tables, markdown_tables
 
 __all__ = [
@@ -24,6 +29,7 @@ __all__ = [
     "draw_comparison",
     "enough_rows",
     "markdown_tables",
+    "paired_differences",
     "plan",
     "run_cells",
     "summarise_results",

@@ -8,14 +8,15 @@ from typing import Any
 import pandas as pd
 
 from ffml.compare._figure import draw_comparison
-from ffml.compare._summary import ENOUGH_ROWS, MIN_VALIDATION
-from ffml.compare._tables import markdown_tables
+from ffml.compare._summary import ENOUGH_ROWS, MIN_VALIDATION, paired_differences
+from ffml.compare._tables import DIFFERENCES, markdown_tables
 from ffml.runs import durable
 from ffml.runs.files import to_json
 from ffml.runs.snapshot import versions
 from ffml.runtime import available_cores
 
 RESULTS, SUMMARY, PAGE = "results.csv", "summary.csv", "summary.md"
+PAIRED = "differences.csv"
 DOCUMENT, FIGURE = "summary.json", "comparison"
 
 
@@ -55,11 +56,13 @@ def write_results(
         facts: what else to keep, such as ``command``, ``date`` and ``wall_seconds``.
     """
     document = results_document(summary, facts)
+    differences = paired_differences(frame)
     texts = {
         RESULTS: _csv(frame),
         SUMMARY: _csv(summary),
+        PAIRED: _csv(differences),
         DOCUMENT: to_json(document),
-        PAGE: _page(summary, document),
+        PAGE: _page(summary, differences, frame["label"].iloc[0], document),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
@@ -74,11 +77,20 @@ def _csv(frame: pd.DataFrame) -> str:
     return frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
-def _page(summary: pd.DataFrame, document: Mapping[str, Any]) -> str:
+def _page(
+    summary: pd.DataFrame, differences: pd.DataFrame, reference: str, document: Mapping[str, Any]
+) -> str:
     """Return the tables with what is needed to repeat them."""
     made = (
         f"`{document['command']}`: {document['cell_seconds'] / 60:.0f} minutes of computing on "
         f"{document['cores']} cores, {document['date']}, ffml {document['versions']['ffml']}, "
         f"JAX {document['versions']['jax']}."
     )
-    return "\n\n".join([markdown_tables(summary).rstrip(), document["measured"], made]) + "\n"
+    parts = [markdown_tables(summary).rstrip(), document["measured"]]
+    if len(differences):
+        parts += [
+            f"Minus {reference}, seed by seed (methods share tasks, order and splits, so that much "
+            "of the noise cancels):",
+            markdown_tables(differences, DIFFERENCES, signed=True).rstrip(),
+        ]
+    return "\n\n".join([*parts, made]) + "\n"

@@ -56,8 +56,50 @@ def summarise_results(
         ``rounds`` with a defined value. What is undefined is NaN: a metric without a defined
         round, the spread of a single seed. ``seconds`` is a seed's total over all of its rounds.
     """
-    from scipy.stats import t
+    means, counts = _by_seed(frame, min_validation, part)
+    rounds = counts.groupby(level=GROUP, sort=False).sum()
+    table = _over_seeds(means, rounds=rounds)
+    return table[[*GROUP, "metric", "mean", "std", "low", "high", "seeds", "rounds"]].astype(
+        {"seeds": int, "rounds": int}
+    )
 
+
+def paired_differences(
+    frame: pd.DataFrame,
+    reference: str | None = None,
+    min_validation: Mapping[str, int] | int = MIN_VALIDATION,
+    part: str = "last_third",
+) -> pd.DataFrame:
+    """Subtract one method's mean from those of the others, seed by seed.
+
+    Methods that share a seed share tasks, order and splits, and so most of the noise: their
+    difference is known better than either number.
+
+    Args:
+        frame: of `Store.load`.
+        reference: the label that the others are compared with; by default the first one.
+        min_validation: as in `summarise_results`.
+        part: as in `summarise_results`.
+
+    Returns:
+        One row per other label, data, validation share and metric: ``mean`` of (other - reference)
+        over the seeds in which both are defined, ``std``, ``low``, ``high`` and ``seeds``.
+    """
+    labels = list(dict.fromkeys(frame["label"]))
+    chosen = one_of("label", reference or labels[0], {label: label for label in labels})
+    means, _ = _by_seed(frame, min_validation, part)
+    others = means.drop(index=chosen, level="label")
+    beside = means.xs(chosen, level="label").reindex(others.index.droplevel("label"))
+    with np.errstate(invalid="ignore"):  # infinite losses
+        table = _over_seeds(others - beside.to_numpy())
+    columns = [*GROUP, "metric", "mean", "std", "low", "high", "seeds"]
+    return table[columns].astype({"seeds": int})
+
+
+def _by_seed(
+    frame: pd.DataFrame, min_validation: Mapping[str, int] | int, part: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Average each metric over a seed's judged rounds; also return how many rounds that were."""
     least = frame["data"].map(lambda data: enough_rows(data, min_validation))
     judged = (frame["n_validation"] >= least.clip(lower=1)) & one_of("part", part, PARTS)(frame)
     metrics = [name for name in frame if name not in _NO_METRIC and not _SKIPPED.search(str(name))]
@@ -66,15 +108,20 @@ def summarise_results(
     by_seed = values.groupby(seeds, sort=False)
     means = by_seed.mean().assign(seconds=frame["seconds"].groupby(seeds, sort=False).sum())
     counts = by_seed.count().assign(seconds=frame["round"].groupby(seeds, sort=False).count())
+    return means, counts
+
+
+def _over_seeds(means: pd.DataFrame, **more: pd.DataFrame) -> pd.DataFrame:
+    """Average over seeds, with the 95 % t-interval of the mean."""
+    from scipy.stats import t
+
     grouped = means.groupby(level=GROUP, sort=False)
     with np.errstate(invalid="ignore"):  # an infinite loss has no deviation
-        parts = {"mean": grouped.mean(), "std": grouped.std(), "seeds": grouped.count()}
-    parts["rounds"] = counts.groupby(level=GROUP, sort=False).sum()
+        parts = {"mean": grouped.mean(), "std": grouped.std(), "seeds": grouped.count()} | more
     table = pd.concat(
         {k: v.rename_axis(columns="metric").stack() for k, v in parts.items()}, axis=1
     )
     half_width = t.ppf(0.975, table["seeds"] - 1) * table["std"] / np.sqrt(table["seeds"])
-    table = table.assign(low=table["mean"] - half_width, high=table["mean"] + half_width)
-    return table.reset_index()[
-        [*GROUP, "metric", "mean", "std", "low", "high", "seeds", "rounds"]
-    ].astype({"seeds": int, "rounds": int})
+    return table.assign(
+        low=table["mean"] - half_width, high=table["mean"] + half_width
+    ).reset_index()

@@ -1,7 +1,7 @@
 """A summary as people read it: one line a method, mean ± half of the interval's width."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ COLUMNS = {
     "collapsed rounds": "collapsed",
     "seconds": "seconds",
 }
+DIFFERENCES = {name: COLUMNS[name] for name in list(COLUMNS)[:4]}
 UNDEFINED = "–"
 
 
@@ -28,33 +29,39 @@ class DataTable(NamedTuple):
     lines: list[list[str]]
 
 
-def data_tables(summary: pd.DataFrame) -> Iterator[DataTable]:
+def data_tables(
+    summary: pd.DataFrame, columns: Mapping[str, str] = COLUMNS, signed: bool = False
+) -> Iterator[DataTable]:
     """Write the results of each data set; the share that judges is named where there are several.
 
     Args:
-        summary: of `summarise_results`.
+        summary: of `summarise_results`, or of `paired_differences`.
+        columns: heading -> metric.
+        signed: whether numbers have a sign, as differences do.
     """
     several = summary["validation"].nunique() > 1
     groups: Any = summary.groupby(GROUP[1:], sort=False)
     for (data, validation), rows in groups:
         judged = f", {100 * validation:g} % of a task's rows judge" if several else ""
         lines = [
-            [str(label), *(_cell(found, metric) for metric in COLUMNS.values())]
+            [str(label), *(_cell(found, metric, signed) for metric in columns.values())]
             for label, found in rows.groupby("label", sort=False)
         ]
-        yield DataTable(f"{Path(str(data)).stem}{judged}", ["method", *COLUMNS], lines)
+        yield DataTable(f"{Path(str(data)).stem}{judged}", ["method", *columns], lines)
 
 
-def markdown_tables(summary: pd.DataFrame) -> str:
+def markdown_tables(
+    summary: pd.DataFrame, columns: Mapping[str, str] = COLUMNS, signed: bool = False
+) -> str:
     """Return the same tables as Markdown."""
     parts = []
-    for table in data_tables(summary):
+    for table in data_tables(summary, columns, signed):
         rows = [table.header, ["---"] + ["---:"] * (len(table.header) - 1), *table.lines]
         parts.append(f"**{table.title}**\n\n" + "\n".join(f"| {' | '.join(r)} |" for r in rows))
     return "\n\n".join(parts) + "\n"
 
 
-def _cell(rows: pd.DataFrame, metric: str) -> str:
+def _cell(rows: pd.DataFrame, metric: str, signed: bool) -> str:
     [(mean, high)] = rows.loc[rows["metric"] == metric, ["mean", "high"]].itertuples(index=False)
     if not math.isfinite(mean):
         return UNDEFINED
@@ -62,4 +69,6 @@ def _cell(rows: pd.DataFrame, metric: str) -> str:
         return f"{100 * mean:.1f} %"
     if metric == "seconds":
         return f"{mean:.1f}"
-    return f"{mean:.3f}" + ("" if math.isnan(high) else f" ± {high - mean:.3f}")
+    return f"{mean:{'+' if signed else ''}.3f}" + (
+        "" if math.isnan(high) else f" ± {high - mean:.3f}"
+    )
