@@ -6,7 +6,8 @@ is learned from are smooth decisions, which may be even while decisions are not.
 can tell by how much. Each task is met before it is learned from, so the gap of the decisions on it
 is an honest one. The mean difference between the gaps of decisions on tasks just met and the smooth
 gaps of the tasks in memory is the surprise; learning from gaps shifted by it puts the constraint
-where the decisions on new tasks will be.
+where the decisions on new tasks will be. (Where smooth decisions are not of the size of decisions,
+`ffml.constraints.decision_gap_constraint`, their own gaps on new tasks are taken instead.)
 """
 
 from typing import NamedTuple

@@ -23,7 +23,7 @@ class Constraint(NamedTuple):
 
     entry_names: Callable[[tuple[str, ...]], tuple[str, ...]]  # contrasts -> m names
     gaps: Callable[[Array, Batch], Array]  # logits, batch -> (m,) signed
-    judged_gaps: Callable[[Array, Batch], Array]  # the same of decisions, where gaps are of others
+    judged_gaps: Callable[[Array, Batch], Array]  # the same, of what new tasks are judged by
     evidence: Callable[[Batch], Array]  # batch -> (m,) 0 where not measurable
     bounds: Callable[[int], Array]  # q -> (m,) the ε of each entry
     noise: Callable[[Array, Batch], Array]  # logits, batch -> (m,) mean |gap| by chance alone
@@ -109,7 +109,10 @@ def decision_gap_constraint(
 ) -> Constraint:
     """Build the notion "groups are decided about alike among the rows of each condition".
 
-    What is learned from are smooth decisions; what is judged are decisions.
+    What is learned from are smooth decisions. With a relative temperature they are of the size of
+    decisions, and those are what is judged on new tasks. An absolute one can be met by shrinking
+    all logits; decisions then turn around at the slightest push, and a correction by their gaps
+    would send them from one side to the other, so smooth decisions are judged as well.
 
     Args:
         name: how the constraint is called in records and reports.
@@ -119,7 +122,8 @@ def decision_gap_constraint(
         relative: whether τ is in standard deviations of the logits.
     """
     smooth = smooth_decision(temperature, relative)
-    return group_gap_constraint(name, smooth, conditions, bound, judged=decision)
+    judged = decision if relative else smooth
+    return group_gap_constraint(name, smooth, conditions, bound, judged)
 
 
 def decision(logits: Array, batch: Batch) -> Array:

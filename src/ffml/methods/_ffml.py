@@ -95,9 +95,10 @@ def ffml(
             the loss) or "evidence" (by its rows of each group, see `ffml.surprise`).
         pooled_constraint: bound the mean gap over the tasks, ``|mean_k gap_k| - ε``, at the outer
             level, instead of the mean of ``|gap_k| - ε`` (the paper's).
-        surprise_memory: constrain the gaps that decisions on new tasks will show rather than the
-            smooth ones of the tasks learned from (`ffml.surprise`); a task counts that much less
-            with each round that has gone by since. 0 takes gaps as they are (the paper's).
+        surprise_memory: constrain the gaps that new tasks will show (those of decisions, where
+            the temperature is relative) rather than those of the tasks learned from
+            (`ffml.surprise`); a task counts that much less with each round that has gone by
+            since. 0 takes the gaps as they are (the paper's).
         first_order: take the inner gradients as constants in the outer derivative.
         inner_constraints: False leaves the constraints out of the inner level (ablation).
         outer_constraints: False leaves them out of the outer level; λ then stays λ₁ (ablation).
