@@ -87,7 +87,7 @@ BAD = [
     (["adult", "--model", "mpl"], "unknown model 'mpl'; did you mean 'mlp'?"),
     (["adult", "--bound", "-0.1"], "bound of demographic-parity must be >= 0, got -0.1"),
     (["synthetic", "--bound", "0", "--bound", "1"], "give one bound, or one for each of the 1"),
-    (["adult", *["--bound", "0.1"] * 3], "give one bound, or one for each of the 2"),
+    (["crime", *["--bound", "0.1"] * 3], "give one bound, or one for each of the 2"),
     (["adult", "--inner-lr", "0"], "inner_lr must be > 0, got 0.0"),
     (["adult", "--num-inner-steps", "0"], "num_inner_steps must be >= 1, got 0"),
     (["adult", "--seed", "x"], "Invalid value for '--seed'"),
