@@ -69,3 +69,20 @@ def run_main(tmp_path, monkeypatch, capsys):
         return ended.value.code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def refuses(tmp_path, run_main):
+    """Give a command that must be refused: one line, code 2, and nothing is left behind."""
+    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "corrupt").mkdir()
+    (tmp_path / "corrupt" / "bank-additional-full.csv").write_text("damaged")
+    before = sorted(tmp_path.rglob("*"))
+
+    def check(message, *arguments):
+        code, _, err = run_main(*arguments)
+        assert code == 2
+        assert err.startswith("error: ") and message in err and err.count("\n") == 1
+        assert sorted(tmp_path.rglob("*")) == before
+
+    return check

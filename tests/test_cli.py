@@ -109,17 +109,8 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
-def test_mistakes_are_one_line_with_code_two_and_leave_nothing(
-    arguments, message, tmp_path, run_main
-):
-    (tmp_path / "file").write_text("not a folder")
-    (tmp_path / "corrupt").mkdir()
-    (tmp_path / "corrupt" / "bank-additional-full.csv").write_text("damaged")
-    before = sorted(tmp_path.rglob("*"))
-    code, _, err = run_main("run", *arguments)
-    assert code == 2
-    assert err.startswith("error: ") and message in err and err.count("\n") == 1
-    assert sorted(tmp_path.rglob("*")) == before
+def test_mistakes_are_one_line_with_code_two_and_leave_nothing(arguments, message, refuses):
+    refuses(message, "run", *arguments)
 
 
 def test_a_folder_with_a_run_is_not_overwritten_unasked(finished, run_main):

@@ -544,16 +544,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
-def test_mistakes_are_one_line_with_code_two_and_leave_nothing(
-    arguments, message, tmp_path, run_main
-):
-    (tmp_path / "file").write_text("not a folder")
-    (tmp_path / "corrupt").mkdir()
-    (tmp_path / "corrupt" / "bank-additional-full.csv").write_text("damaged")
-    before = sorted(tmp_path.rglob("*"))
+def test_mistakes_are_one_line_with_code_two_and_leave_nothing(arguments, message, refuses):
     data = [] if "--data" in arguments or "--label" in arguments else ["--data", "crime"]
     method = [] if "--method" in arguments else ["--method", "ffml"]
-    code, _, err = run_main("compare", *data, *method, *arguments)
-    assert code == 2
-    assert err.startswith("error: ") and message in err and err.count("\n") == 1
-    assert sorted(tmp_path.rglob("*")) == before
+    refuses(message, "compare", *data, *method, *arguments)

@@ -25,6 +25,7 @@ from ffml.reproduce._curves import CurveCell, CurveStore
 from ffml.reproduce._figure4 import MAX_DBC, MAX_LOSS, needed
 from ffml.reproduce._paper import DATA, LABELS, SYMBOLS, TABLE_2, TABLE_3
 from ffml.reproduce._table2 import end_task, end_task_table, rescaled
+from ffml.tuned import TUNED
 
 NAN = float("nan")
 
@@ -105,6 +106,11 @@ def test_items_and_what_they_cost():
     }
     assert len(Reproduction([], QUICK, Path("nowhere")).cells) == 96
     assert len(Reproduction([], Setting(), Path("nowhere")).cells) == 480
+
+
+def test_what_is_tuned_for_a_data_set_does_not_change_the_quick_setting():
+    tuned = {name for found in TUNED.values() for name in found.shared}
+    assert tuned and tuned <= set(QUICK.overrides)
 
 
 @pytest.mark.parametrize("setting", [Setting(), QUICK], ids=["paper", "quick"])
@@ -474,17 +480,8 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
-def test_mistakes_are_one_line_with_code_two_and_leave_nothing(
-    arguments, message, tmp_path, run_main
-):
-    (tmp_path / "file").write_text("not a folder")
-    (tmp_path / "corrupt").mkdir()
-    (tmp_path / "corrupt" / "bank-additional-full.csv").write_text("damaged")
-    before = sorted(tmp_path.rglob("*"))
-    code, _, err = run_main("reproduce", *arguments)
-    assert code == 2
-    assert err.startswith("error: ") and message in err and err.count("\n") == 1
-    assert sorted(tmp_path.rglob("*")) == before
+def test_mistakes_are_one_line_with_code_two_and_leave_nothing(arguments, message, refuses):
+    refuses(message, "reproduce", *arguments)
 
 
 def test_times_as_people_say_them():

@@ -43,7 +43,7 @@ def run(
         option(
             WHAT,
             "Fairness notion (see `ffml constraints`); give it again for several. (default: "
-            "demographic-parity; for adult, bank and crime equalized-odds as well)",
+            "demographic-parity; tuned for adult, bank and crime)",
         ),
     ] = None,
     bound: Annotated[
@@ -55,13 +55,13 @@ def run(
         ),
     ] = None,
     temperature: Annotated[
-        float | None, option(WHAT, "τ of the smooth decision σ(h/τ). (default: 1)")
+        float | None, option(WHAT, "τ of the smooth decision σ(h/τ). (default: 1, or tuned)")
     ] = None,
     relative_temperature: Annotated[
         bool | None,
         option(
             WHAT,
-            "Whether τ is in standard deviations of the logits. (default: absolute)",
+            "Whether τ is in standard deviations of the logits. (default: absolute, or tuned)",
             "--relative-temperature/--absolute-temperature",
         ),
     ] = None,

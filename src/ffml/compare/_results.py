@@ -56,13 +56,14 @@ def write_results(
         facts: what else to keep, such as ``command``, ``date`` and ``wall_seconds``.
     """
     document = results_document(summary, facts)
-    differences = paired_differences(frame)
+    reference = frame["label"].iloc[0]
+    differences = paired_differences(frame, reference)
     texts = {
         RESULTS: _csv(frame),
         SUMMARY: _csv(summary),
         PAIRED: _csv(differences),
         DOCUMENT: to_json(document),
-        PAGE: _page(summary, differences, frame["label"].iloc[0], document),
+        PAGE: _page(summary, differences, reference, document),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():

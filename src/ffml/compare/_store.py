@@ -11,7 +11,7 @@ from ffml.compare._cell import Cell
 from ffml.experiment import Experiment
 from ffml.online import Round
 from ffml.runs import durable
-from ffml.runs.container import Contents, DamagedFileError, pack, read
+from ffml.runs.container import Contents, pack, read_keyed
 from ffml.runs.files import plain
 from ffml.runs.history import history_arrays, history_document, rounds_from
 from ffml.runs.snapshot import versions
@@ -31,7 +31,7 @@ class Store:
 
     def finished(self, cell: Cell) -> bool:
         """Tell whether a cell's results are there, and whole."""
-        return self._read(cell) is not None
+        return read_keyed(self.path(cell), cell.key) is not None
 
     def save(
         self, cell: Cell, experiment: Experiment, rounds: Sequence[Round], seconds: float
@@ -83,17 +83,10 @@ class Store:
         return frame[[*frame.columns.difference(last, sort=False), *last]]
 
     def _finished(self, cell: Cell) -> Contents:
-        contents = self._read(cell)
+        contents = read_keyed(self.path(cell), cell.key)
         if contents is None:
             raise FFMLError(f"{self.folder} has no results of {cell.name}; run that cell first")
         return contents
-
-    def _read(self, cell: Cell) -> Contents | None:
-        try:
-            contents = read(self.path(cell))
-        except DamagedFileError:
-            return None
-        return contents if contents.document.get("key") == cell.key else None
 
 
 def _rows(cell: Cell, contents: Contents) -> list[dict[str, Any]]:

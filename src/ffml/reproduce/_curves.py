@@ -13,7 +13,7 @@ from ffml.base import FFMLError
 from ffml.compare import Cell
 from ffml.efficiency import SUPPORT_SIZES, Point
 from ffml.runs import durable
-from ffml.runs.container import Contents, DamagedFileError, pack, read
+from ffml.runs.container import Contents, pack, read_keyed
 
 # Raised whenever the same settings would give other curves.
 CURVES_FORMAT = 1
@@ -52,7 +52,7 @@ class CurveStore:
 
     def finished(self, cell: CurveCell) -> bool:
         """Tell whether a run's curves are there, and whole."""
-        return self._read(cell) is not None
+        return read_keyed(self.path(cell), cell.key) is not None
 
     def save(self, cell: CurveCell, curves: Sequence[Sequence[Point]], seconds: float) -> None:
         """Keep the curves of rounds 1 … T."""
@@ -87,16 +87,9 @@ class CurveStore:
         return pd.DataFrame(about, index=frame.index).join(frame.astype({"round": int}))
 
     def _finished(self, cell: CurveCell) -> Contents:
-        contents = self._read(cell)
+        contents = read_keyed(self.path(cell), cell.key)
         if contents is None:
             raise FFMLError(
                 f"{self.folder} has no curves of {cell.run.name}; run 'ffml reproduce' again"
             )
         return contents
-
-    def _read(self, cell: CurveCell) -> Contents | None:
-        try:
-            contents = read(self.path(cell))
-        except DamagedFileError:
-            return None
-        return contents if contents.document.get("key") == cell.key else None

@@ -80,6 +80,15 @@ def read(path: Path) -> Contents:
     return unpack(data, str(path))
 
 
+def read_keyed(path: Path, key: str) -> Contents | None:
+    """Read results kept under a key; None where they are missing, damaged or of another key."""
+    try:
+        contents = read(path)
+    except DamagedFileError:
+        return None
+    return contents if contents.document.get("key") == key else None
+
+
 def _whole_document(data: bytes) -> dict[str, Any] | None:
     """Return the document if the checksum fits."""
     try:
