@@ -282,7 +282,7 @@ def test_the_rounds_that_judge_are_the_middle_third(rounds):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"seeds": (100, 9)}, r"seed 9 is one of those that tables report \(0-9\)"),
+        ({"seeds": (100, 9)}, r"seed 9 is one of those that tables report \(0-19\)"),
         ({"seeds": ()}, "at least one seed"),
         ({"settings": []}, "one setting"),
         ({"settings": [{"l2": float("nan")}]}, "l2 must be a finite number"),
@@ -422,6 +422,24 @@ def test_means_are_over_rounds_then_over_seeds():
 def test_the_rule(settings, order):
     frame = judged({(i, 100): [(*values, 0)] for i, values in enumerate(settings, 1)})
     assert list(ranked(summarise_settings(frame), Rule(0.99, 0.97)).index) == order
+
+
+@pytest.mark.parametrize(("error", "order"), [(0.01, [1, 2, 3]), (0.03, [2, 1, 3])])
+def test_accuracy_decides_where_the_shortfall_is_within_its_error(error, order):
+    """The fairest falls short in DP alone, so that the error of EO does not matter."""
+    frame = judged(
+        {
+            (1, 100): [(0.96 - error, 0.8, 0.60, 0)],
+            (1, 101): [(0.96 + error, 1.2, 0.60, 0)],
+            (2, 100): [(0.94, 1.0, 0.65, 0)],
+            (2, 101): [(0.94, 1.0, 0.65, 0)],
+            (3, 100): [(0.90, 1.0, 0.70, 0)],
+            (3, 101): [(0.90, 1.0, 0.70, 0)],
+        }
+    )
+    table = ranked(summarise_settings(frame), Rule(0.99, 0.97))
+    assert list(table.index) == order
+    assert table["as_fair"].sum() == (1 if error < 0.02 else 2)
 
 
 @settings(deadline=None)
@@ -608,7 +626,7 @@ def test_values_of_a_grid():
         (["synthetic", "--grid", "l2=0,NaN"], "l2 must be a finite number, got nan"),
         (["synthetic", "--grid", "seed=1,2"], "'seed' is the same for all settings tried; use"),
         (["synthetic", "--grid", "l2=0,1", "--set", "l2=1"], "'l2' has both one value for all"),
-        (["synthetic", "--seeds", "5-7"], "seed 5 is one of those that tables report (0-9)"),
+        (["synthetic", "--seeds", "5-7"], "seed 5 is one of those that tables report (0-19)"),
         (["synthetic", "--seeds", "x"], "--seeds takes seeds such as"),
         (["synthetic", "--random", "0"], "--random must be >= 1, got 0"),
         (["synthetic", "--chunk", "0"], "--chunk must be >= 1, got 0"),

@@ -37,11 +37,12 @@ TUNED: dict[str, Tuned] = {
         shared={
             "constraints": ("demographic-parity",),
             "bounds": (0.02,),
-            "temperature": 0.5,
+            "temperature": 1.0,
+            "relative_temperature": True,
         },
         command=f"ffml tune adult {_TRIED}{_TEMPERATURES}"
-        "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-111",
-        seeds=tuple(range(100, 112)),
+        "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
+        seeds=tuple(range(100, 124)),
         rounds="14 to 27 of 41",
         date="2026-11-16",
     ),
@@ -57,21 +58,21 @@ TUNED: dict[str, Tuned] = {
         },
         command=f"ffml tune bank {_TRIED}--set memory_policy=recent --set memory_capacity=15 "
         f"--set tasks_per_round=16 {_TEMPERATURES}--grid bounds=0+0.05,0+1,0.02+0.05 "
-        "--seeds 100-105",
-        seeds=tuple(range(100, 106)),
+        "--seeds 100-111",
+        seeds=tuple(range(100, 112)),
         rounds="17 to 33 of 50",
         date="2026-11-16",
     ),
     "crime": Tuned(
         shared={
             "constraints": _BOTH,
-            "bounds": (0.0, 0.03),
+            "bounds": (0.02, 0.05),
             "temperature": 0.5,
             "relative_temperature": True,
         },
         command=f"ffml tune crime {_TRIED}--set relative_temperature=true --set temperature=0.5 "
-        "--grid bounds=0+0.03,0.02+0.03,0+0.05,0.02+0.05,0+1,0.02+1 --seeds 100-111",
-        seeds=tuple(range(100, 112)),
+        "--grid bounds=0+0.03,0.02+0.03,0+0.05,0.02+0.05,0+1,0.02+1 --seeds 100-123",
+        seeds=tuple(range(100, 124)),
         rounds="15 to 28 of 43",
         date="2026-11-16",
     ),

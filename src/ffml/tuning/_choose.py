@@ -18,9 +18,9 @@ class Rule(NamedTuple):
         return (
             f"Among the settings whose mean DP/ceiling is at least {self.target_dp:g} and mean "
             f"EO/ceiling at least {self.target_eo:g}, the one with the greatest balanced accuracy; "
-            "if there is none, the one that falls short of the two by least (both shortfalls "
-            "added), ties by balanced accuracy. A ratio that is undefined in all rounds counts as "
-            "0."
+            "if there is none, the same among those that fall short of the two (both shortfalls "
+            "added) by at most one standard error more than the setting that does so by least. A "
+            "ratio that is undefined in all rounds counts as 0."
         )
 
 
@@ -50,16 +50,24 @@ def ranked(summary: pd.DataFrame, rule: Rule) -> pd.DataFrame:
         rule: what is asked.
 
     Returns:
-        The same rows with ``shortfall``, 0 where both targets are reached.
+        The same rows with ``shortfall``, 0 where both targets are reached, and ``as_fair``: whether
+        it cannot be told from the least one (the one-standard-error rule). Those come first, the
+        most accurate before the others; the rest by their shortfalls.
     """
-    short_dp = (rule.target_dp - summary["dp_of_ceiling"].fillna(0)).clip(lower=0)
-    short_eo = (rule.target_eo - summary["eo_of_ceiling"].fillna(0)).clip(lower=0)
-    return summary.assign(shortfall=short_dp + short_eo).sort_values(
-        ["shortfall", "balanced_accuracy"],
-        ascending=[True, False],
-        na_position="last",
-        kind="stable",
+    targets = {"dp_of_ceiling": rule.target_dp, "eo_of_ceiling": rule.target_eo}
+    short = pd.DataFrame(
+        {name: (target - summary[name].fillna(0)).clip(lower=0) for name, target in targets.items()}
     )
+    shortfall = short.sum(axis=1)
+    fairest = shortfall.idxmin()
+    errors = summary.loc[fairest, [f"{name}_se" for name in targets]].fillna(0).to_numpy(float)
+    error = np.sqrt(errors**2 @ (short.loc[fairest] > 0))
+    as_fair = shortfall <= shortfall[fairest] + error
+    table = summary.assign(shortfall=shortfall, as_fair=as_fair)
+    order = table.assign(
+        rest=shortfall.where(~as_fair, 0.0), inaccuracy=-table["balanced_accuracy"]
+    ).sort_values(["rest", "inaccuracy"], na_position="last", kind="stable")
+    return table.loc[order.index]
 
 
 def pareto_optimal(first: np.ndarray, second: np.ndarray) -> np.ndarray:
