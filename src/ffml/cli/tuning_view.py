@@ -28,8 +28,8 @@ def announce(console: Console, search: "Search", span: "Span", chunks: list["Chu
         f"({', '.join(search.names)}) × {_count(len(search.seeds), 'seed')}{kept}; to compute: "
         f"{_count(len(chunks), 'chunk')} of {_count(programs, 'program')}\n"
         f"judged in rounds {span.first} to {span.last} of {span.rounds} with at least "
-        f"{search.min_validation} validation rows, seeds "
-        f"{', '.join(map(str, search.seeds))}; tables report later rounds and other seeds",
+        f"{search.min_validation} validation rows, seeds {search.seed_words}; "
+        "tables report later rounds and other seeds",
         highlight=False,
         soft_wrap=True,
     )
@@ -126,7 +126,10 @@ def verdict(document: dict[str, Any]) -> str:
     chosen = ", ".join(f"{name} {_word(value)}" for name, value in document["settings"].items())
     reached, tried = how["settings_that_reach_the_targets"], how["settings_tried"]
     reach = f"{reached} of {tried}" if reached else f"None of the {tried}"
+    as_fair = how["settings_as_fair_as_the_fairest"]
+    why = f"the most accurate of {as_fair} that are as fair" if as_fair > 1 else "the fairest"
     return (
         f"Chosen: {chosen}. {reach} settings reach DP/ceiling "
-        f"{how['targets']['dp_of_ceiling']:g} and EO/ceiling {how['targets']['eo_of_ceiling']:g}."
+        f"{how['targets']['dp_of_ceiling']:g} and EO/ceiling {how['targets']['eo_of_ceiling']:g}; "
+        f"this is {why}."
     )

@@ -55,19 +55,20 @@ def ranked(summary: pd.DataFrame, rule: Rule) -> pd.DataFrame:
         most accurate before the others; the rest by their shortfalls.
     """
     targets = {"dp_of_ceiling": rule.target_dp, "eo_of_ceiling": rule.target_eo}
-    short = pd.DataFrame(
-        {name: (target - summary[name].fillna(0)).clip(lower=0) for name, target in targets.items()}
-    )
-    shortfall = short.sum(axis=1)
-    fairest = shortfall.idxmin()
-    errors = summary.loc[fairest, [f"{name}_se" for name in targets]].fillna(0).to_numpy(float)
-    error = np.sqrt(errors**2 @ (short.loc[fairest] > 0))
+    short = np.stack([np.maximum(target - _known(summary[n]), 0) for n, target in targets.items()])
+    errors = np.stack([_known(summary[f"{name}_se"]) for name in targets])
+    shortfall = short.sum(0)
+    fairest = shortfall.argmin()
+    error = np.linalg.norm(errors[short[:, fairest] > 0, fairest])
     as_fair = shortfall <= shortfall[fairest] + error
-    table = summary.assign(shortfall=shortfall, as_fair=as_fair)
-    order = table.assign(
-        rest=shortfall.where(~as_fair, 0.0), inaccuracy=-table["balanced_accuracy"]
-    ).sort_values(["rest", "inaccuracy"], na_position="last", kind="stable")
-    return table.loc[order.index]
+    accuracy = summary["balanced_accuracy"].to_numpy(float)
+    order = np.lexsort((-accuracy, np.where(as_fair, 0, shortfall)))
+    return summary.assign(shortfall=shortfall, as_fair=as_fair).iloc[order]
+
+
+def _known(values: pd.Series) -> np.ndarray:
+    """Take what is undefined for 0."""
+    return values.fillna(0).to_numpy(float)
 
 
 def pareto_optimal(first: np.ndarray, second: np.ndarray) -> np.ndarray:

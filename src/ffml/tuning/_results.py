@@ -76,6 +76,7 @@ def chosen_document(
             "targets": {"dp_of_ceiling": rule.target_dp, "eo_of_ceiling": rule.target_eo},
             "settings_tried": len(table),
             "settings_that_reach_the_targets": int((table["shortfall"] <= 0).sum()),
+            "settings_as_fair_as_the_fairest": int(table["as_fair"].sum()),
             "date": datetime.now(UTC).date().isoformat(),
             "versions": {"python": platform.python_version(), **versions()},
             "cores": available_cores(),
@@ -89,10 +90,9 @@ def chosen_document(
 
 
 def _title(search: Search, span: Span) -> str:
-    seeds = ", ".join(map(str, search.seeds))
     return (
         f"{Path(search.data).stem}: {len(search.settings)} settings of {search.method}, each a "
-        f"mean over rounds {span.first}–{span.last} of {span.rounds} and seeds {seeds}"
+        f"mean over rounds {span.first}–{span.last} of {span.rounds} and seeds {search.seed_words}"
     )
 
 
