@@ -206,7 +206,9 @@ def ffml(
 
     def update(key: Array, state: FFMLState, task: LabelledTask, memory: LabelledTask):
         t = state.round + 1
-        surprise = meet(jax.random.fold_in(key, num_outer_steps), state, task)
+        surprise = state.surprise
+        if inner_constraints or outer_constraints:
+            surprise = meet(jax.random.fold_in(key, num_outer_steps), state, task)
         gap_shift = expected_shift(surprise)
         primal_step, dual_step = outer_lr * schedule(t), dual_lr * schedule(t)
         limit = jnp.where(t >= 2, num_outer_steps, 0)  # Alg. 1, line 7
