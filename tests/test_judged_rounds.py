@@ -120,7 +120,7 @@ def test_a_run_directory_copes(workshop, tmp_path, judge_after, monkeypatch):
 
 
 def test_the_command_line_takes_them(run_main, tmp_path):
-    quick = ["--num-outer-steps", "2", "--num-inner-steps", "1", "--rounds", "3", "--shots", "10"]
+    quick = ["--method", "twp", "--rounds", "3", "--shots", "10"]
     small = ["--tasks-per-round", "4", "--rows-per-task", "64", "--quiet", "--out", "run"]
     judged = ["--judge-from", "0.34", "--judge-min-rows", "5", "--augment-to", "210"]
     assert run_main("run", "synthetic", *quick, *small, *judged)[0] == 0
