@@ -140,7 +140,7 @@ def plan_search(
         method: a key of `ffml.methods.METHODS`.
         given: settings that all have in common.
         preset: what all others are, see `ffml.presets`.
-        seeds: not those that tables report, 0 to 15.
+        seeds: none of `REPORTED_SEEDS`.
         min_validation: rounds judged on fewer rows do not count; by default 50 (Crime: 10).
         data_options: options of the data set, or roles of the table's columns.
         fingerprint: of a table.
@@ -154,8 +154,8 @@ def plan_search(
         raise FFMLError("a search needs at least one seed and one setting")
     if reported := [seed for seed in seeds if seed in REPORTED_SEEDS]:
         raise FFMLError(
-            f"seed {reported[0]} is one of those that tables report (0-15), and settings must not "
-            "be chosen on what is reported; use others, such as 100-104"
+            f"seed {reported[0]} is one of those that tables report (0-{REPORTED_SEEDS[-1]}), and "
+            "settings must not be chosen on what is reported; use others, such as 100-104"
         )
     enough = enough_rows(data) if min_validation is None else min_validation
     at_least(1, min_validation=enough)
