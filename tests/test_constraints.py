@@ -237,3 +237,21 @@ def test_bad_bounds_are_refused(schema):
         fair_classification(schema, linear(), demographic_parity((0.1, 0.2)))
     with pytest.raises(FFMLError, match=r"l2 must be >= 0, got -1"):
         fair_classification(schema, linear(), demographic_parity(), l2=-1)
+
+
+def test_positive_weight_is_what_a_missed_positive_costs(float64, schema):
+    task = random_task(0, 60, schema)
+    batch = padded_batch(task, schema, np.arange(60))
+    params = {"w": jnp.array([1.0, -0.5, 0.2]), "b": jnp.array(0.1)}
+    logits = task.x @ np.array(params["w"]) + 0.1
+    each = np.logaddexp(0, logits) - task.y * logits
+    for weight, costs in ((1.0, (1.0, 1.0)), (3.0, (0.5, 1.5))):
+        problem = fair_classification(
+            schema, linear(), demographic_parity(0.1), positive_weight=weight
+        )
+        expected = np.mean(each * np.array(costs)[task.y])
+        np.testing.assert_allclose(problem.loss(params, batch), expected, rtol=1e-6)
+        assert problem.positive_weight == weight
+    for bad in (0.0, -1.0, np.inf):
+        with pytest.raises(FFMLError, match="positive_weight must be > 0"):
+            fair_classification(schema, linear(), demographic_parity(0.1), positive_weight=bad)

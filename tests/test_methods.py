@@ -244,20 +244,28 @@ def seen_and_support(learner, schema, *, shots=100):
     return state, support, *whole
 
 
-def test_refit_is_scikit_learn_on_all_rows_seen_and_the_support(schema, problem):
-    learner = refit(problem)
+@pytest.mark.parametrize("positive_weight", [1.0, 3.0])
+def test_refit_is_scikit_learn_on_all_rows_seen_and_the_support(schema, problem, positive_weight):
+    learner = refit(problem._replace(positive_weight=positive_weight))
     state, support, x, y, _ = seen_and_support(learner, schema)
-    oracle = LogisticRegression(class_weight="balanced", tol=1e-8).fit(x.astype(float), y)
+    oracle = LogisticRegression(class_weight="balanced", tol=1e-8)
+    cost = np.where(y > 0, positive_weight, 1) * 2 / (1 + positive_weight)
+    oracle.fit(x.astype(float), y, sample_weight=cost)
     logits = learner.predict(learner.adapt(state, support), x)
     np.testing.assert_allclose(logits, oracle.decision_function(x.astype(float)), atol=2e-3)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # fairlearn's own, of pandas
 @pytest.mark.parametrize(
-    ("method", "notion"),
-    [(fairlearn_dp, "DemographicParity"), (fairlearn_eo, "EqualizedOdds")],
+    ("method", "notion", "positive_weight"),
+    [
+        (fairlearn_dp, "DemographicParity", 1.0),
+        (fairlearn_dp, "DemographicParity", 1.5),
+        (fairlearn_eo, "EqualizedOdds", 1.0),
+    ],
 )
-def test_fairlearn_refit_is_a_direct_fit(schema, problem, method, notion):
+def test_fairlearn_refit_is_a_direct_fit(schema, problem, method, notion, positive_weight):
+    problem = problem._replace(positive_weight=positive_weight)
     learner = method(problem, max_iter=6, derandomize="majority")
     state, support, x, y, groups = seen_and_support(learner, schema)
     # The rows in the order in which the method keeps them: the fit is sensitive to it.
@@ -267,9 +275,11 @@ def test_fairlearn_refit_is_a_direct_fit(schema, problem, method, notion):
     kept = np.concatenate([state.seen.x, _different(support)])
     np.testing.assert_array_equal(kept[:100], x[rows])
     order = np.concatenate([rows, 100 + _positions(kept[100:], x[100:])])
+    share = positive_weight / (1 + positive_weight)
     oracle = reductions.ExponentiatedGradient(
         LogisticRegression(class_weight="balanced", solver="newton-cholesky"),
         getattr(reductions, notion)(difference_bound=0.01),
+        objective=reductions.ErrorRate(costs={"fp": 2 / (1 + positive_weight), "fn": 2 * share}),
         max_iter=6,
     )
     oracle.fit(x[order].astype(float), y[order], sensitive_features=groups[order, 0])

@@ -109,7 +109,12 @@ def test_items_and_what_they_cost():
 
 
 def test_what_is_tuned_for_a_data_set_does_not_change_the_quick_setting():
-    tuned = {name for found in TUNED.values() for name in found.shared}
+    tuned = {
+        name
+        for found in TUNED.values()
+        for settings in (found.shared, *found.methods.values())
+        for name in settings
+    }
     assert tuned and tuned <= set(QUICK.overrides)
 
 

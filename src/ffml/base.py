@@ -129,6 +129,7 @@ class Problem(NamedTuple):
     bounds: Array  # (m,) ε
     evidence: Callable[[Batch], Array]  # -> (m,) rows that an entry rests on, 0: not measurable
     constraint_names: tuple[str, ...]  # m names
+    positive_weight: float = 1.0  # what a missed positive costs, in false alarms
 
     @property
     def num_constraints(self) -> int:

@@ -37,6 +37,7 @@ class RunConfig:
     l2: float = 0.0
     natural_rates: bool = True
     noise_allowance: float = 1.0
+    positive_weight: float = 1.0
     seed: int = 0
     rounds: int | None = None
     validation_fraction: float = 0.5
@@ -143,6 +144,7 @@ def build_learner(
         l2=config.l2,
         natural_rates=config.natural_rates,
         noise_allowance=config.noise_allowance,
+        positive_weight=config.positive_weight,
     )
     settings = dict(config.method_settings)
     if "shots" in method_defaults(config.method):

@@ -3,11 +3,14 @@
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.flatten_util import ravel_pytree
 
 from ffml.base import Array, Batch, Params, Problem
 from ffml.primal_dual import ascend, descend, lagrangian
 
 MOST_UNROLLED_STEPS = 8  # a few steps run faster written out; many would take long to compile
+LEAST_SLOPE = 1e-4  # of squared slopes: a gap that no parameter moves is left as it is
+OVERLAP = 0.01  # of the sum of squared slopes: entries may ask for nearly the same
 
 
 def adapt_pair(
@@ -49,6 +52,41 @@ def adapt_pair(
     for _ in range(num_steps):
         pair = step(pair)
     return pair
+
+
+def even_out(
+    problem: Problem, params: Params, support: Batch, gap_spread: Array, first_order: bool = False
+) -> Params:
+    """Move θ_k until its own gaps are within the bounds, as far as the support rows can tell.
+
+    The gap that ``e`` rows show is the task's own and chance. If the tasks' own gaps have b times
+    the variance of a single decision, then ``κ = b e/(1 + b e)`` of what is seen is to be expected
+    of the task's other rows (the shrinkage of a random-effects model). What of that exceeds the
+    bounds is taken out, to first order, by the smallest step that does so and leaves the gaps
+    within their bounds about where they are::
+
+        θ_k ← θ_k - Jᵀ (J Jᵀ)⁻¹ (κ gap - clip(κ gap, -ε, ε))        J = ∂gap/∂θ at θ_k
+
+    Args:
+        problem: its gaps and bounds.
+        params: θ_k, after the inner steps.
+        support: the rows that it was adapted to.
+        gap_spread: b; 0 leaves θ_k as it is.
+        first_order: treat the step as a constant in the outer derivative.
+    """
+    theta, unflatten = ravel_pytree(params)
+
+    def gaps(theta: Array) -> Array:
+        return problem.gaps(unflatten(theta), support)
+
+    believed = gap_spread * problem.evidence(support)
+    expected = believed / (1 + believed) * gaps(theta)
+    excess = expected - jnp.clip(expected, -problem.bounds, problem.bounds)
+    slopes = jax.jacrev(gaps)(theta)  # (m, parameters)
+    gram = slopes @ slopes.T
+    ridge = OVERLAP * jnp.trace(gram) + LEAST_SLOPE
+    step = slopes.T @ jnp.linalg.solve(gram + ridge * jnp.eye(len(excess)), excess)
+    return unflatten(theta - (lax.stop_gradient(step) if first_order else step))
 
 
 def outer_objective(

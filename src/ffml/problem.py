@@ -6,6 +6,7 @@ import optax
 from jax import lax
 
 from ffml.base import Array, Batch, FFMLError, Params, Problem, Schema
+from ffml.checks import positive
 from ffml.constraints import Constraint
 from ffml.models import Model
 
@@ -17,6 +18,7 @@ def fair_classification(
     l2: float = 0.0,
     natural_rates: bool = True,
     noise_allowance: float = 1.0,
+    positive_weight: float = 1.0,
 ) -> Problem:
     """Minimise the cross-entropy of ``model`` subject to ``|gap_i| - ε_i <= 0``.
 
@@ -34,6 +36,10 @@ def fair_classification(
     ``ε + noise_allowance · E|gap by chance|`` (`ffml.constraints.chance_gap`), which is ε for
     large tasks; 0 is the paper's constraint. What rounds report is ``|gap| - ε`` in any case.
 
+    A positive that is missed costs ``positive_weight`` times as much as a false alarm: the
+    cross-entropy of a row is multiplied by the cost of its label (`label_costs`). Since labels are
+    drawn evenly, 1 favours neither; a greater weight leads to more positive decisions.
+
     >>> import ffml
     >>> stream = ffml.load("synthetic", seed=0)
     >>> problem = fair_classification(
@@ -44,6 +50,8 @@ def fair_classification(
     """
     if not isinstance(l2, jax.core.Tracer) and not l2 >= 0:
         raise FFMLError(f"l2 must be >= 0, got {l2}")
+    positive(positive_weight=positive_weight)
+    false_alarm, missed = label_costs(positive_weight)
     init, apply = model
     names = constraint.entry_names(schema.contrasts)
     bounds = constraint.bounds(len(schema.contrasts))
@@ -51,7 +59,8 @@ def fair_classification(
     def loss(params: Params, batch: Batch) -> Array:
         logits = apply(params, batch.x)
         cross_entropy = jax.nn.softplus(logits) - batch.y * logits
-        mean = cross_entropy @ batch.mask / jnp.maximum(batch.mask.sum(), 1)
+        cost = jnp.where(batch.y > 0, missed, false_alarm)
+        mean = (cost * cross_entropy) @ batch.mask / jnp.maximum(batch.mask.sum(), 1)
         return mean + l2 / 2 * optax.tree.norm(params, squared=True)
 
     def drawn(batch: Batch) -> Batch:
@@ -83,4 +92,14 @@ def fair_classification(
         bounds=bounds,
         evidence=evidence,
         constraint_names=names,
+        positive_weight=positive_weight,
     )
+
+
+def label_costs(positive_weight: float) -> tuple[float, float]:
+    """Return what errors at labels 0 and 1 cost: ``2/(1 + w)`` and ``2w/(1 + w)``.
+
+    >>> label_costs(1.0), label_costs(3.0)
+    ((1.0, 1.0), (0.5, 1.5))
+    """
+    return 2 / (1 + positive_weight), 2 * positive_weight / (1 + positive_weight)

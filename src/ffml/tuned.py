@@ -28,50 +28,54 @@ class Tuned:
     date: str = ""
 
 
-_BOTH = ("demographic-parity", "equalized-odds")
-_TRIED = '--set \'constraints=["demographic-parity","equalized-odds"]\' '
-_TEMPERATURES = "--grid relative_temperature=false,true --grid temperature=0.5,1 "
-
 TUNED: dict[str, Tuned] = {
-    "adult": Tuned(  # the bound of 1 that was chosen for equalized odds asks for nothing
+    "adult": Tuned(
         shared={
             "constraints": ("demographic-parity",),
             "bounds": (0.02,),
             "temperature": 1.0,
             "relative_temperature": True,
         },
-        command=f"ffml tune adult {_TRIED}{_TEMPERATURES}"
-        "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
+        methods={"ffml": {"gap_spread": 0.2}},
+        command="ffml tune adult --set relative_temperature=true --set temperature=1 "
+        "--grid bounds=0,0.02 --grid gap_spread=0,0.05,0.2,0.5 --grid positive_weight=1,1.5 "
+        "--seeds 100-123",
         seeds=tuple(range(100, 124)),
         rounds="14 to 27 of 41",
         date="2026-11-16",
     ),
     "bank": Tuned(
         shared={
-            "constraints": _BOTH,
+            "constraints": ("demographic-parity", "equalized-odds"),
             "bounds": (0.0, 0.05),
             "temperature": 1.0,
             "relative_temperature": True,
+            "positive_weight": 1.5,
             "memory_policy": "recent",
             "memory_capacity": 15,
             "tasks_per_round": 16,
         },
-        command=f"ffml tune bank {_TRIED}--set memory_policy=recent --set memory_capacity=15 "
-        f"--set tasks_per_round=16 {_TEMPERATURES}--grid bounds=0+0.05,0+1,0.02+0.05 "
-        "--seeds 100-111",
-        seeds=tuple(range(100, 112)),
+        methods={"ffml": {"gap_spread": 0.2}},
+        command='ffml tune bank --set \'constraints=["demographic-parity","equalized-odds"]\' '
+        "--set relative_temperature=true --set temperature=1 --set memory_policy=recent "
+        "--set memory_capacity=15 --set tasks_per_round=16 --grid bounds=0+0.05 "
+        "--grid gap_spread=0,0.05,0.2 --grid positive_weight=1,1.5 --seeds 100-119",
+        seeds=tuple(range(100, 120)),
         rounds="17 to 33 of 50",
         date="2026-11-16",
     ),
     "crime": Tuned(
         shared={
-            "constraints": _BOTH,
-            "bounds": (0.02, 0.05),
+            "constraints": ("demographic-parity",),
+            "bounds": (0.05,),
             "temperature": 0.5,
             "relative_temperature": True,
+            "positive_weight": 1.5,
         },
-        command=f"ffml tune crime {_TRIED}--set relative_temperature=true --set temperature=0.5 "
-        "--grid bounds=0+0.03,0.02+0.03,0+0.05,0.02+0.05,0+1,0.02+1 --seeds 100-123",
+        methods={"ffml": {"gap_spread": 0.05}},
+        command="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
+        "--set relative_temperature=true --set temperature=0.5 --grid bounds=0.02,0.05,0.1 "
+        "--grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 --seeds 100-123",
         seeds=tuple(range(100, 124)),
         rounds="15 to 28 of 43",
         date="2026-11-16",

@@ -70,6 +70,10 @@ def run(
         str | None, option(WHAT, "Widths of the mlp's layers. (default: 40,40)")
     ] = None,
     l2: Annotated[float | None, option(WHAT, "μ of the penalty μ/2 ‖θ‖². (default: 0)")] = None,
+    positive_weight: Annotated[
+        float | None,
+        option(WHAT, "What a missed positive costs, in false alarms. (default: 1, or tuned)"),
+    ] = None,
     sensitive: Annotated[
         list[str] | None, option(TABLE, "Protected column; give it again for several.")
     ] = None,
@@ -154,6 +158,14 @@ def run(
             ALGORITHM,
             "Constrain the gaps that new tasks are expected to show; what was seen a round "
             "earlier counts so many times as much. 0: constrain the gaps learned from.",
+        ),
+    ] = None,
+    gap_spread: Annotated[
+        float | None,
+        option(
+            ALGORITHM,
+            "Take out a task's own gap after its adaptation, the more so the more the gaps of "
+            "tasks differ: their variance, in variances of a decision. 0: not.",
         ),
     ] = None,
     noise_allowance: Annotated[

@@ -69,7 +69,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         loop_: the `ffml.online.OnlineLoop` behind it all.
 
     A model decides by θ until it is adapted. Labels are drawn evenly while learning, so
-    `predict_proba` is what the probability would be if both labels were equally frequent.
+    `predict_proba` is what the probability would be if both labels were equally frequent (if the
+    second were ``positive_weight`` times as frequent, where ``settings`` have one).
 
     >>> rng = np.random.default_rng(0)
     >>> sex, town = rng.choice(["f", "m"], 900), np.repeat(["Ulm", "Bonn", "Kiel"], 300)

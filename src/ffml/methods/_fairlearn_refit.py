@@ -17,6 +17,7 @@ from ffml.methods._refit import (
     refitting,
     repeated,
 )
+from ffml.problem import label_costs
 
 CERTAIN = 1e-3  # a probability of 0 or 1 is reported this far from it: logits stay finite
 
@@ -46,10 +47,10 @@ def fairlearn_dp(
     rates and sizes of tasks are those of the whole data. Groups are those of all protected
     columns together (their intersection). If the rows have one label or one group only, the
     plain logistic regression is used. The problem's own model, constraints and bounds are
-    not, and the multipliers stay 0.
+    not, and the multipliers stay 0. Its positive weight sets the costs of errors.
 
     Args:
-        problem: only its number of constraints is used.
+        problem: only its number of constraints and its positive weight are used.
         difference_bound: ε; the default is fairlearn's.
         max_iter: most iterations of a fit, each of them several logistic regressions; the
             default is fairlearn's. It ends earlier once the duality gap is small.
@@ -103,8 +104,10 @@ def _fair_refit(
     def fit(rows: Rows) -> Params:
         rows = repeated(rows)
         if len(np.unique(rows.y)) < 2 or len(np.unique(rows.s, axis=0)) < 2:
-            return _mixture([(1.0, logistic_params(rows, inverse_l2))])
-        return _fair_mixture(rows, notion, difference_bound, max_iter, inverse_l2)
+            return _mixture([(1.0, logistic_params(rows, inverse_l2, problem.positive_weight))])
+        return _fair_mixture(
+            rows, notion, difference_bound, max_iter, inverse_l2, problem.positive_weight
+        )
 
     def predict(params: Params, x: Array) -> Array:
         x = np.asarray(x, np.float32)
@@ -114,14 +117,21 @@ def _fair_refit(
 
 
 def _fair_mixture(
-    rows: Rows, notion: str, difference_bound: float, max_iter: int, inverse_l2: float
+    rows: Rows,
+    notion: str,
+    difference_bound: float,
+    max_iter: int,
+    inverse_l2: float,
+    positive_weight: float,
 ) -> dict[str, np.ndarray]:
     """Fit with fairlearn, and keep what its mixture is made of."""
     from fairlearn import reductions
 
+    false_alarm, missed = label_costs(positive_weight)
     fair = reductions.ExponentiatedGradient(
         logistic_regression(inverse_l2),
         getattr(reductions, notion)(difference_bound=difference_bound),
+        objective=reductions.ErrorRate(costs={"fp": false_alarm, "fn": missed}),
         max_iter=max_iter,
     )
     groups = np.unique(rows.s, axis=0, return_inverse=True)[1].ravel()

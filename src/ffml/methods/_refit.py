@@ -8,6 +8,7 @@ import numpy as np
 
 from ffml.base import Array, Batch, FFMLError, Info, LabelledTask, Learner, Params, Problem
 from ffml.checks import positive
+from ffml.problem import label_costs
 
 
 class Rows(NamedTuple):
@@ -31,12 +32,14 @@ def refit(problem: Problem, *, inverse_l2: float = 1.0) -> Learner:
     """Refit a logistic regression for every decision on all rows seen and the new support rows.
 
     ``θ_t = argmin_θ C Σ_rows c_y ℓ(x θ, y) + ‖θ‖²/2`` over rounds 1 … t-1 and the support rows of
-    round t, with class weights c that make both labels count the same; scikit-learn's
-    ``LogisticRegression(class_weight="balanced")``. Rows of a single label decide that label. No
-    fairness, no adaptation, and the problem's own model is not used.
+    round t, with class weights c that make both labels count the same, times the problem's costs
+    of their errors; scikit-learn's ``LogisticRegression(class_weight="balanced")``. Rows of a
+    single label decide that label. No fairness, no adaptation, and the problem's own model is not
+    used.
 
     Args:
-        problem: only its number of constraints is used: the multipliers stay 0.
+        problem: only its number of constraints (the multipliers stay 0) and its positive weight
+            are used.
         inverse_l2: C.
 
     Reference: Pedregosa et al., "Scikit-learn: Machine Learning in Python", JMLR 12, 2011.
@@ -45,7 +48,7 @@ def refit(problem: Problem, *, inverse_l2: float = 1.0) -> Learner:
     needed("sklearn")
 
     def fit(rows: Rows) -> Params:
-        return logistic_params(repeated(rows), inverse_l2)
+        return logistic_params(repeated(rows), inverse_l2, problem.positive_weight)
 
     def predict(params: Params, x: Array) -> Array:
         return x @ params["w"] + params["b"]
@@ -146,11 +149,12 @@ def logistic_regression(inverse_l2: float) -> Any:
     )
 
 
-def logistic_params(rows: Rows, inverse_l2: float) -> dict[str, np.ndarray]:
+def logistic_params(rows: Rows, inverse_l2: float, positive_weight: float) -> dict[str, np.ndarray]:
     """Fit a logistic regression; rows of one label decide that label, no rows decide 0."""
     if len(np.unique(rows.y)) < 2:
         return constant_params(rows.x.shape[1], int(rows.y[:1].sum()))
-    model = logistic_regression(inverse_l2).fit(rows.x, rows.y)
+    cost = np.array(label_costs(positive_weight))[rows.y]
+    model = logistic_regression(inverse_l2).fit(rows.x, rows.y, sample_weight=cost)
     return {"w": model.coef_[0], "b": model.intercept_[0]}
 
 

@@ -161,6 +161,8 @@ QUICK = Setting(
         "bounds": (0.02,),
         "temperature": 1.0,
         "relative_temperature": False,
+        "positive_weight": 1.0,
+        "gap_spread": 0.0,
         "memory_policy": "all",
         "memory_capacity": 256,
         "tasks_per_round": 32,

@@ -37,8 +37,8 @@ def number_settings(method: str) -> frozenset[str]:
 
     All others (words, flags, counts) change the program.
 
-    >>> sorted(number_settings("twp") - {"bounds", "l2", "noise_allowance", "temperature"})
-    ['lr', 'penalty', 'radius']
+    >>> sorted(number_settings("twp") - {"bounds", "noise_allowance", "temperature"})
+    ['l2', 'lr', 'penalty', 'positive_weight', 'radius']
     """
     hints = get_type_hints(RunConfig) | get_type_hints(one_of("method", method, METHODS))
     return frozenset(name for name in tunable_settings(method) if _is_number(hints.get(name)))
