@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ffml.base import FFMLError
-from ffml.cli.options import option
-
-WHAT, HOW, TABLE, OUTPUT = (
-    "What to compare",
-    "How to measure",
-    "Your own table (guessed where only one column will do)",
-    "Output",
+from ffml.cli.shared import (
+    OUTPUT,
+    DataHome,
+    Drop,
+    Label,
+    Order,
+    Positive,
+    Sensitive,
+    TaskColumn,
+    option,
 )
+
+WHAT, HOW = "What to compare", "How to measure"
 
 
 def compare(
@@ -49,26 +54,19 @@ def compare(
         option(HOW, "Part of a task that judges; again for several. (default: the protocol's)"),
     ] = None,
     rounds: Annotated[int | None, option(HOW, "Stop after so many tasks. (default: all)")] = None,
-    label: Annotated[str | None, option(TABLE, "Column to predict.")] = None,
-    sensitive: Annotated[
-        list[str] | None, option(TABLE, "Protected column; give it again for several.")
-    ] = None,
-    task: Annotated[str | None, option(TABLE, "Column whose values are the tasks.")] = None,
-    order: Annotated[str | None, option(TABLE, "Column that orders the tasks.")] = None,
-    positive: Annotated[str | None, option(TABLE, "Label value that counts as 1.")] = None,
-    drop: Annotated[list[str] | None, option(TABLE, "Column to leave out.")] = None,
+    label: Label = None,
+    sensitive: Sensitive = None,
+    task: TaskColumn = None,
+    order: Order = None,
+    positive: Positive = None,
+    drop: Drop = None,
     jobs: Annotated[
         int | None, option(OUTPUT, "Processes at a time. (default: one for each core)")
     ] = None,
     out: Annotated[
         Path, option(OUTPUT, "Folder for results; finished ones are kept. (default: compare)")
     ] = Path("compare"),
-    data_home: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"
-        ),
-    ] = None,
+    data_home: DataHome = None,
     quiet: Annotated[bool, option(OUTPUT, "No progress, no tables.", "--quiet", "-q")] = False,
     json_output: Annotated[bool, option(OUTPUT, "Print the summary as JSON.", "--json")] = False,
 ) -> None:

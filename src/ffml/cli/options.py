@@ -4,26 +4,31 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ffml.base import FFMLError
+from ffml.cli.shared import (
+    OUTPUT,
+    TABLE,
+    DataHome,
+    Drop,
+    Label,
+    Order,
+    Positive,
+    Sensitive,
+    TaskColumn,
+    option,
+)
 
-WHAT, TABLE, ALGORITHM, OTHERS, MEMORY, ABLATION, OUTPUT = (
+WHAT, ALGORITHM, OTHERS, MEMORY, ABLATION = (
     "What to learn",
-    "Your own table (guessed where only one column will do)",
     "Algorithm (default: the preset's value)",
     "Other methods (their settings and defaults: `ffml methods`)",
     "Memory and protocol",
     "Ablations of the paper",
-    "Output",
 )
-
-
-def option(panel: str, text: str, *names: str, **more: Any) -> Any:
-    """Declare one option in its group."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
 
 
 def run(
@@ -74,17 +79,15 @@ def run(
         float | None,
         option(WHAT, "What a missed positive costs, in false alarms. (default: 1, or tuned)"),
     ] = None,
-    sensitive: Annotated[
-        list[str] | None, option(TABLE, "Protected column; give it again for several.")
-    ] = None,
+    sensitive: Sensitive = None,
     intersect: Annotated[
         bool, option(TABLE, "Protect the intersection of the sensitive columns.", "--intersect")
     ] = False,
-    label: Annotated[str | None, option(TABLE, "Column to predict.")] = None,
-    task: Annotated[str | None, option(TABLE, "Column whose values are the tasks.")] = None,
-    order: Annotated[str | None, option(TABLE, "Column that orders the tasks.")] = None,
-    positive: Annotated[str | None, option(TABLE, "Label value that counts as 1.")] = None,
-    drop: Annotated[list[str] | None, option(TABLE, "Column to leave out.")] = None,
+    label: Label = None,
+    task: TaskColumn = None,
+    order: Order = None,
+    positive: Positive = None,
+    drop: Drop = None,
     drop_missing: Annotated[
         bool, option(TABLE, "Leave out rows without label or group.", "--drop-missing")
     ] = False,
@@ -246,12 +249,7 @@ def run(
         Path | None,
         option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
     ] = None,
-    data_home: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"
-        ),
-    ] = None,
+    data_home: DataHome = None,
     quiet: Annotated[bool, option(OUTPUT, "No progress, no summary.", "--quiet", "-q")] = False,
     json_output: Annotated[bool, option(OUTPUT, "Print the summary as JSON.", "--json")] = False,
 ) -> None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli.options import option
+from ffml.cli.shared import OUTPUT, DataHome, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ffml.reproduce import Reproduction, Setting
 
-HOW, OUTPUT = "How thoroughly (less than the paper's setting is said on every output)", "Output"
+HOW = "How thoroughly (less than the paper's setting is said on every output)"
 
 
 def reproduce(
@@ -51,12 +51,7 @@ def reproduce(
     out: Annotated[
         Path, option(OUTPUT, "Folder for everything; finished runs are kept. (default: reproduce)")
     ] = Path("reproduce"),
-    data_home: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"
-        ),
-    ] = None,
+    data_home: DataHome = None,
     list_items: Annotated[
         bool, option(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
     ] = False,

@@ -8,14 +8,19 @@ from typing import Annotated
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli.options import option
-
-WHAT, HOW, TABLE, OUTPUT = (
-    "What to try",
-    "How to choose",
-    "Your own table (guessed where only one column will do)",
-    "Output",
+from ffml.cli.shared import (
+    OUTPUT,
+    DataHome,
+    Drop,
+    Label,
+    Order,
+    Positive,
+    Sensitive,
+    TaskColumn,
+    option,
 )
+
+WHAT, HOW = "What to try", "How to choose"
 
 
 def tune(
@@ -84,14 +89,12 @@ def tune(
         int | None,
         option(HOW, "Rounds judged on fewer rows do not count. (default: 50; crime: 10)"),
     ] = None,
-    label: Annotated[str | None, option(TABLE, "Column to predict.")] = None,
-    sensitive: Annotated[
-        list[str] | None, option(TABLE, "Protected column; give it again for several.")
-    ] = None,
-    task: Annotated[str | None, option(TABLE, "Column whose values are the tasks.")] = None,
-    order: Annotated[str | None, option(TABLE, "Column that orders the tasks.")] = None,
-    positive: Annotated[str | None, option(TABLE, "Label value that counts as 1.")] = None,
-    drop: Annotated[list[str] | None, option(TABLE, "Column to leave out.")] = None,
+    label: Label = None,
+    sensitive: Sensitive = None,
+    task: TaskColumn = None,
+    order: Order = None,
+    positive: Positive = None,
+    drop: Drop = None,
     chunk: Annotated[
         int | None,
         option(OUTPUT, "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"),
@@ -100,12 +103,7 @@ def tune(
         Path | None,
         option(OUTPUT, "Folder for results; finished ones are kept. (default: tune/DATA)"),
     ] = None,
-    data_home: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"
-        ),
-    ] = None,
+    data_home: DataHome = None,
     quiet: Annotated[bool, option(OUTPUT, "No progress, no tables.", "--quiet", "-q")] = False,
     json_output: Annotated[
         bool, option(OUTPUT, "Print what was chosen as JSON.", "--json")
