@@ -127,7 +127,8 @@ def ffml(
     at_most(1, surprise_memory=surprise_memory)
     one_of("gap_weighting", gap_weighting, dict.fromkeys(GAP_WEIGHTS))
     goes_to_limit = not isinstance(tolerance, jax.core.Tracer) and tolerance == 0
-    evens_out = inner_constraints and (isinstance(gap_spread, jax.core.Tracer) or gap_spread > 0)
+    constrains = inner_constraints and problem.num_constraints > 0
+    evens_out = constrains and (isinstance(gap_spread, jax.core.Tracer) or gap_spread > 0)
     if dual_lr is None:
         dual_lr = outer_lr
     positive(dual_lr=dual_lr)
