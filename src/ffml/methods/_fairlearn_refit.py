@@ -9,10 +9,10 @@ import numpy as np
 from ffml.base import Array, Learner, Params, Problem
 from ffml.checks import at_least, one_of, positive
 from ffml.methods._refit import (
+    BalancedLogistic,
     Rows,
     constant_params,
     logistic_params,
-    logistic_regression,
     needed,
     refitting,
     repeated,
@@ -58,9 +58,9 @@ def fairlearn_dp(
         derandomize: "hash" or "majority", what p(x) is compared with.
 
     Differs from the paper: its learner minimises the weighted error; ours also balances the
-    classes of the labels that the reduction gives it, for the sake of balanced accuracy. A
-    hash takes the place of chance (Cotter, Narasimhan & Gupta, "On Making Stochastic
-    Classifiers Deterministic", NeurIPS 2019).
+    classes of the labels that the reduction gives it, for the sake of balanced accuracy, and
+    multiplies them by the costs of errors. A hash takes the place of chance (Cotter, Narasimhan &
+    Gupta, "On Making Stochastic Classifiers Deterministic", NeurIPS 2019).
 
     Reference: Agarwal, Beygelzimer, Dudík, Langford & Wallach, "A Reductions Approach to Fair
     Classification", ICML 2018.
@@ -129,7 +129,7 @@ def _fair_mixture(
 
     false_alarm, missed = label_costs(positive_weight)
     fair = reductions.ExponentiatedGradient(
-        logistic_regression(inverse_l2),
+        BalancedLogistic(inverse_l2, positive_weight),
         getattr(reductions, notion)(difference_bound=difference_bound),
         objective=reductions.ErrorRate(costs={"fp": false_alarm, "fn": missed}),
         max_iter=max_iter,

@@ -33,9 +33,8 @@ def refit(problem: Problem, *, inverse_l2: float = 1.0) -> Learner:
 
     ``θ_t = argmin_θ C Σ_rows c_y ℓ(x θ, y) + ‖θ‖²/2`` over rounds 1 … t-1 and the support rows of
     round t, with class weights c that make both labels count the same, times the problem's costs
-    of their errors; scikit-learn's ``LogisticRegression(class_weight="balanced")``. Rows of a
-    single label decide that label. No fairness, no adaptation, and the problem's own model is not
-    used.
+    of their errors (`BalancedLogistic`). Rows of a single label decide that label. No fairness, no
+    adaptation, and the problem's own model is not used.
 
     Args:
         problem: only its number of constraints (the multipliers stay 0) and its positive weight
@@ -136,25 +135,42 @@ def repeated(rows: Rows) -> Rows:
     return Rows(x.astype(float), y, s, np.ones(len(y), np.int32))
 
 
-def logistic_regression(inverse_l2: float) -> Any:
-    """Make scikit-learn's model, not yet fitted.
+class BalancedLogistic:
+    """A logistic regression in which both labels count the same, times what their errors cost.
 
-    Newton steps reach the optimum of many rows and few features two to three times as fast as the
-    default solver, which stops short of it.
+    Rows of weight w_i count ``w_i · Σ w/(2 Σ_{rows of label y_i} w) · cost(y_i)``. scikit-learn's
+    ``class_weight="balanced"`` is that without costs, in the versions that look at the weights;
+    written out, it is the same with all of them. Newton steps reach the optimum of many rows and
+    few features two to three times as fast as the default solver, which stops short of it.
     """
-    from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(
-        C=inverse_l2, class_weight="balanced", max_iter=1000, solver="newton-cholesky"
-    )
+    def __init__(self, inverse_l2: float, positive_weight: float) -> None:
+        self.inverse_l2, self.positive_weight = inverse_l2, positive_weight
+
+    def fit(self, x: Any, y: Any, sample_weight: Any = None) -> "BalancedLogistic":
+        """Fit to rows of both labels."""
+        from sklearn.linear_model import LogisticRegression
+
+        labels = np.asarray(y, int)
+        weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, float)
+        by_label = np.bincount(labels, weight, minlength=2)
+        cost = np.array(label_costs(self.positive_weight))
+        factor = cost * by_label.sum() / (2 * by_label)
+        model = LogisticRegression(C=self.inverse_l2, max_iter=1000, solver="newton-cholesky")
+        model.fit(x, labels, sample_weight=weight * factor[labels])
+        self.coef_, self.intercept_ = model.coef_, model.intercept_
+        return self
+
+    def predict(self, x: Any) -> np.ndarray:
+        """Decide by the sign of the logit."""
+        return (np.asarray(x) @ self.coef_[0] + self.intercept_[0] > 0).astype(int)
 
 
 def logistic_params(rows: Rows, inverse_l2: float, positive_weight: float) -> dict[str, np.ndarray]:
     """Fit a logistic regression; rows of one label decide that label, no rows decide 0."""
     if len(np.unique(rows.y)) < 2:
         return constant_params(rows.x.shape[1], int(rows.y[:1].sum()))
-    cost = np.array(label_costs(positive_weight))[rows.y]
-    model = logistic_regression(inverse_l2).fit(rows.x, rows.y, sample_weight=cost)
+    model = BalancedLogistic(inverse_l2, positive_weight).fit(rows.x, rows.y)
     return {"w": model.coef_[0], "b": model.intercept_[0]}
 
 
