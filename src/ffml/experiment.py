@@ -199,6 +199,7 @@ def check_config(config: RunConfig) -> None:
     build_model(config)
     build_constraint(config)
     memory_settings(config)
+    positive(positive_weight=config.positive_weight)
     if config.rounds is not None:
         at_least(1, rounds=config.rounds)
     at_least(0, seed=config.seed, augment_to=config.augment_to)

@@ -65,7 +65,11 @@ def even_out(
     bounds is taken out, to first order, by the smallest step that does so and leaves the gaps
     within their bounds about where they are::
 
-        θ_k ← θ_k - Jᵀ (J Jᵀ)⁻¹ (κ gap - clip(κ gap, -ε, ε))        J = ∂gap/∂θ at θ_k
+        θ_k ← θ_k - Jᵀ (J Jᵀ + ρI)⁻¹ (κ gap - clip(κ gap, -ε, ε))        J = ∂gap/∂θ at θ_k
+
+    ρ is a hundredth of the trace of J Jᵀ and a little more, for entries that ask for nearly the
+    same and for gaps that no parameter moves. Gaps are taken as seen: by how much those of new
+    tasks differ from them (`ffml.surprise`) is left to the outer level, which learns through this.
 
     Args:
         problem: its gaps and bounds.

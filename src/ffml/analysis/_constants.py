@@ -53,6 +53,8 @@ class Constants(NamedTuple):
 def logistic_constants(stream: Stream, *, l2: float, radius: float) -> Constants:
     """Bound the constants of logistic regression with l2 and constraint ``dbc``, from the data.
 
+    Errors at both labels cost the same: ``positive_weight`` is 1.
+
     With x̃ = (x, 1) and maxima over all rows of all tasks::
 
         L_f <= max ‖x̃‖ + l2 R         β_f <= max ‖x̃‖²/4 + l2       ρ_f <= max ‖x̃‖³/(6√3)

@@ -167,8 +167,8 @@ def run(
         float | None,
         option(
             ALGORITHM,
-            "Take out a task's own gap after its adaptation, the more so the more the gaps of "
-            "tasks differ: their variance, in variances of a decision. 0: not.",
+            "b, the variance of tasks' own gaps in variances of a decision: after adaptation "
+            "b e/(1 + b e) of a gap seen on e rows is taken out. 0: nothing.",
         ),
     ] = None,
     noise_allowance: Annotated[

@@ -1,4 +1,4 @@
-"""Options that several commands have, each declared once."""
+"""Options that `run`, `compare`, `tune` and `reproduce` share."""
 
 from pathlib import Path
 from typing import Annotated, Any

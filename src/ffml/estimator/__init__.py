@@ -70,7 +70,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
     A model decides by θ until it is adapted. Labels are drawn evenly while learning, so
     `predict_proba` is what the probability would be if both labels were equally frequent (if the
-    second were ``positive_weight`` times as frequent, where ``settings`` have one).
+    second were ``positive_weight`` times as frequent as the first, where ``settings`` have one).
 
     >>> rng = np.random.default_rng(0)
     >>> sex, town = rng.choice(["f", "m"], 900), np.repeat(["Ulm", "Bonn", "Kiel"], 300)
@@ -216,7 +216,11 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[(logits > 0).astype(int)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class ``(n, 2)``, as if both were equally frequent."""
+        """Return the probability of each class ``(n, 2)``, as if both were equally frequent.
+
+        With a ``positive_weight`` among the settings, as if the second were so many times as
+        frequent as the first.
+        """
         logits = self.decision_function(X)
         return np.exp(-np.logaddexp(0, np.stack([logits, -logits], axis=1)))
 

@@ -65,6 +65,9 @@ def ffml(
 
         θ_k ← θ_k - η₁ ∇_θ [f + Σ λ_{k,i} g_i](θ_k)        λ_k ← [λ_k + η₁ g(θ_k)]₊
 
+    With ``gap_spread`` > 0, and not in the paper, the task's own gap is then taken out as far as
+    its support rows bear it out: ``θ'_k = even_out(θ_k)``, otherwise ``θ'_k = θ_k``.
+
     Outer level, on the query rows of the tasks in memory, ``num_outer_steps`` times a round,
     from the second round on (Eq. 8–10)::
 
@@ -103,9 +106,10 @@ def ffml(
         gap_spread: how much the gaps of tasks differ: their variance, in variances of a single
             decision. After the inner steps, a task's own gap is taken out as far as it is to be
             expected on other rows of the task (`ffml.meta.even_out`). 0 does without (the
-            paper's); 0.05 to 0.2 was good where a support pool has 50 rows or more.
+            paper's); 0.05 to 0.2 was good on the package's data sets.
         first_order: take the inner gradients as constants in the outer derivative.
-        inner_constraints: False leaves the constraints out of the inner level (ablation).
+        inner_constraints: False leaves the constraints out of the inner level, and takes no gap
+            out (ablation).
         outer_constraints: False leaves them out of the outer level; λ then stays λ₁ (ablation).
         augmented_term: False leaves out the term in λ² (ablation).
 
