@@ -180,7 +180,7 @@ def test_methods_that_are_slow_decide_where_the_summary_looks():
 
 def test_settings_go_to_those_that_have_them():
     settings = {"num_outer_steps": 7, "l2": 0.1}
-    ffml, twp = plan(["adult"], ["ffml", "twp"], seeds=[0], settings=settings)
+    ffml, twp = plan(["synthetic"], ["ffml", "twp"], seeds=[0], settings=settings)
     assert (
         ffml.config.method_settings == {"num_outer_steps": 7} and twp.config.method_settings == {}
     )
