@@ -6,17 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ffml.base import FFMLError
-from ffml.cli.shared import (
-    OUTPUT,
-    DataHome,
-    Drop,
-    Label,
-    Order,
-    Positive,
-    Sensitive,
-    TaskColumn,
-    option,
-)
+from ffml.cli import shared
+from ffml.cli.shared import OUTPUT, option
 
 WHAT, HOW = "What to compare", "How to measure"
 
@@ -54,19 +45,19 @@ def compare(
         option(HOW, "Part of a task that judges; again for several. (default: the protocol's)"),
     ] = None,
     rounds: Annotated[int | None, option(HOW, "Stop after so many tasks. (default: all)")] = None,
-    label: Label = None,
-    sensitive: Sensitive = None,
-    task: TaskColumn = None,
-    order: Order = None,
-    positive: Positive = None,
-    drop: Drop = None,
+    label: shared.Label = None,
+    sensitive: shared.Sensitive = None,
+    task: shared.TaskColumn = None,
+    order: shared.Order = None,
+    positive: shared.Positive = None,
+    drop: shared.Drop = None,
     jobs: Annotated[
         int | None, option(OUTPUT, "Processes at a time. (default: one for each core)")
     ] = None,
     out: Annotated[
         Path, option(OUTPUT, "Folder for results; finished ones are kept. (default: compare)")
     ] = Path("compare"),
-    data_home: DataHome = None,
+    data_home: shared.DataHome = None,
     quiet: Annotated[bool, option(OUTPUT, "No progress, no tables.", "--quiet", "-q")] = False,
     json_output: Annotated[bool, option(OUTPUT, "Print the summary as JSON.", "--json")] = False,
 ) -> None:

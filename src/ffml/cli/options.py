@@ -9,18 +9,8 @@ from typing import Annotated
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli.shared import (
-    OUTPUT,
-    TABLE,
-    DataHome,
-    Drop,
-    Label,
-    Order,
-    Positive,
-    Sensitive,
-    TaskColumn,
-    option,
-)
+from ffml.cli import shared
+from ffml.cli.shared import OUTPUT, TABLE, option
 
 WHAT, ALGORITHM, OTHERS, MEMORY, ABLATION = (
     "What to learn",
@@ -79,15 +69,15 @@ def run(
         float | None,
         option(WHAT, "What a missed positive costs, in false alarms. (default: 1, or tuned)"),
     ] = None,
-    sensitive: Sensitive = None,
+    sensitive: shared.Sensitive = None,
     intersect: Annotated[
         bool, option(TABLE, "Protect the intersection of the sensitive columns.", "--intersect")
     ] = False,
-    label: Label = None,
-    task: TaskColumn = None,
-    order: Order = None,
-    positive: Positive = None,
-    drop: Drop = None,
+    label: shared.Label = None,
+    task: shared.TaskColumn = None,
+    order: shared.Order = None,
+    positive: shared.Positive = None,
+    drop: shared.Drop = None,
     drop_missing: Annotated[
         bool, option(TABLE, "Leave out rows without label or group.", "--drop-missing")
     ] = False,
@@ -249,7 +239,7 @@ def run(
         Path | None,
         option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
     ] = None,
-    data_home: DataHome = None,
+    data_home: shared.DataHome = None,
     quiet: Annotated[bool, option(OUTPUT, "No progress, no summary.", "--quiet", "-q")] = False,
     json_output: Annotated[bool, option(OUTPUT, "Print the summary as JSON.", "--json")] = False,
 ) -> None:

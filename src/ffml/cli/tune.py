@@ -8,17 +8,8 @@ from typing import Annotated
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli.shared import (
-    OUTPUT,
-    DataHome,
-    Drop,
-    Label,
-    Order,
-    Positive,
-    Sensitive,
-    TaskColumn,
-    option,
-)
+from ffml.cli import shared
+from ffml.cli.shared import OUTPUT, option
 
 WHAT, HOW = "What to try", "How to choose"
 
@@ -79,7 +70,7 @@ def tune(
         float, option(HOW, "EO/ceiling that a setting should reach. (default: 0.97)")
     ] = 0.97,
     seeds: Annotated[
-        str | None, option(HOW, "Such as 100-104; not those of tables, 0-15. (default: 100-104)")
+        str | None, option(HOW, "Such as 100-104; not those of tables, 0-47. (default: 100-104)")
     ] = None,
     rounds: Annotated[
         int | None,
@@ -89,12 +80,12 @@ def tune(
         int | None,
         option(HOW, "Rounds judged on fewer rows do not count. (default: 50; crime: 10)"),
     ] = None,
-    label: Label = None,
-    sensitive: Sensitive = None,
-    task: TaskColumn = None,
-    order: Order = None,
-    positive: Positive = None,
-    drop: Drop = None,
+    label: shared.Label = None,
+    sensitive: shared.Sensitive = None,
+    task: shared.TaskColumn = None,
+    order: shared.Order = None,
+    positive: shared.Positive = None,
+    drop: shared.Drop = None,
     chunk: Annotated[
         int | None,
         option(OUTPUT, "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"),
@@ -103,7 +94,7 @@ def tune(
         Path | None,
         option(OUTPUT, "Folder for results; finished ones are kept. (default: tune/DATA)"),
     ] = None,
-    data_home: DataHome = None,
+    data_home: shared.DataHome = None,
     quiet: Annotated[bool, option(OUTPUT, "No progress, no tables.", "--quiet", "-q")] = False,
     json_output: Annotated[
         bool, option(OUTPUT, "Print what was chosen as JSON.", "--json")

@@ -101,13 +101,13 @@ def _fair_refit(
     at_least(1, max_iter=max_iter)
     needed("fairlearn", "sklearn")
 
+    model = BalancedLogistic(inverse_l2, problem.positive_weight)
+
     def fit(rows: Rows) -> Params:
         rows = repeated(rows)
         if len(np.unique(rows.y)) < 2 or len(np.unique(rows.s, axis=0)) < 2:
-            return _mixture([(1.0, logistic_params(rows, inverse_l2, problem.positive_weight))])
-        return _fair_mixture(
-            rows, notion, difference_bound, max_iter, inverse_l2, problem.positive_weight
-        )
+            return _mixture([(1.0, logistic_params(rows, model))])
+        return _fair_mixture(rows, notion, difference_bound, max_iter, model)
 
     def predict(params: Params, x: Array) -> Array:
         x = np.asarray(x, np.float32)
@@ -117,19 +117,14 @@ def _fair_refit(
 
 
 def _fair_mixture(
-    rows: Rows,
-    notion: str,
-    difference_bound: float,
-    max_iter: int,
-    inverse_l2: float,
-    positive_weight: float,
+    rows: Rows, notion: str, difference_bound: float, max_iter: int, model: BalancedLogistic
 ) -> dict[str, np.ndarray]:
     """Fit with fairlearn, and keep what its mixture is made of."""
     from fairlearn import reductions
 
-    false_alarm, missed = label_costs(positive_weight)
+    false_alarm, missed = label_costs(model.positive_weight)
     fair = reductions.ExponentiatedGradient(
-        BalancedLogistic(inverse_l2, positive_weight),
+        model,
         getattr(reductions, notion)(difference_bound=difference_bound),
         objective=reductions.ErrorRate(costs={"fp": false_alarm, "fn": missed}),
         max_iter=max_iter,

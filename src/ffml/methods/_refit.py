@@ -46,8 +46,10 @@ def refit(problem: Problem, *, inverse_l2: float = 1.0) -> Learner:
     positive(inverse_l2=inverse_l2)
     needed("sklearn")
 
+    model = BalancedLogistic(inverse_l2, problem.positive_weight)
+
     def fit(rows: Rows) -> Params:
-        return logistic_params(repeated(rows), inverse_l2, problem.positive_weight)
+        return logistic_params(repeated(rows), model)
 
     def predict(params: Params, x: Array) -> Array:
         return x @ params["w"] + params["b"]
@@ -166,11 +168,11 @@ class BalancedLogistic:
         return (np.asarray(x) @ self.coef_[0] + self.intercept_[0] > 0).astype(int)
 
 
-def logistic_params(rows: Rows, inverse_l2: float, positive_weight: float) -> dict[str, np.ndarray]:
+def logistic_params(rows: Rows, model: BalancedLogistic) -> dict[str, np.ndarray]:
     """Fit a logistic regression; rows of one label decide that label, no rows decide 0."""
     if len(np.unique(rows.y)) < 2:
         return constant_params(rows.x.shape[1], int(rows.y[:1].sum()))
-    model = BalancedLogistic(inverse_l2, positive_weight).fit(rows.x, rows.y)
+    model.fit(rows.x, rows.y)
     return {"w": model.coef_[0], "b": model.intercept_[0]}
 
 
