@@ -173,8 +173,9 @@ def test_ffml_takes_it_out_after_its_steps_unless_constraints_are_left_out(schem
     def built(**more):
         learner = ffml(problem, num_inner_steps=1, num_outer_steps=3, shots=10, **more)
         state = learner.init(jax.random.key(0))
+        update = jax.jit(learner.update)
         for t in range(2):
-            state, _ = learner.update(jax.random.key(t), state, kept, memory)
+            state, _ = update(jax.random.key(t), state, kept, memory)
         return learner, state
 
     (plain, before), (learner, after) = built(), built(gap_spread=0.2)
