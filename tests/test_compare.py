@@ -20,6 +20,8 @@ from ffml.compare import (
     PROTOCOLS,
     Cell,
     Store,
+    Variant,
+    at_equal_fairness,
     check_cells,
     draw_comparison,
     markdown_tables,
@@ -195,6 +197,18 @@ def test_settings_go_to_those_that_have_them():
         plan(["adult"], ["twp"], settings={"seed": 7})
 
 
+def test_variants_have_settings_and_names_of_their_own():
+    loose = Variant("loose", "ffml", {"bounds": (0.3,), "l2": 0.0})
+    plain, varied, twp = plan(
+        ["adult"], ["ffml", loose, "twp", "ffml"], seeds=[0], settings={"l2": 0.1}
+    )
+    assert [c.label for c in (plain, varied, twp)] == ["ffml", "loose", "twp"]
+    assert (varied.config.bounds, varied.config.l2) == ((0.3,), 0.0)
+    assert replace(varied.config, bounds=plain.config.bounds, l2=0.1) == plain.config
+    with pytest.raises(FFMLError, match="'loose' is the name of two variants"):
+        plan(["adult"], [loose, Variant("loose", "ffml", {"bounds": (0.2,)})])
+
+
 def test_the_order_compiles_every_program_once_then_takes_the_longest(tmp_path):
     cells = tiny_plan(["twp", "ffml", "fairlearn-dp"], (5, 6, 7))
     order = [(cell.label, cell.config.seed) for cell in unfinished(cells, Store(tmp_path))]
@@ -336,6 +350,53 @@ def test_seeds_that_one_method_lacks_are_left_out():
     assert found["seeds"] == 2 and found["mean"] == pytest.approx(-0.3)
 
 
+def tradeoff_frame(points, seeds=4, noise=0.0):
+    """Six rounds a seed of every (label, fairness, accuracy); the method is the label's start."""
+    parts = []
+    for label, fairness, accuracy in points:
+        wobble = noise * np.resize([1, -1], seeds)
+        rows = frame_of([[fairness + w] * 6 for w in wobble], label=label)
+        rows = rows.assign(method=label.split()[0]).rename(columns={"dp": "dp_of_ceiling"})
+        parts.append(rows.assign(balanced_accuracy=accuracy + noise * (rows["seed"] % 3)))
+    return pd.concat(parts)
+
+
+def test_accuracy_at_the_same_fairness_is_read_off_the_others_curve():
+    curve = [("b 1", 0.6, 0.9), ("b 2", 1.0, 0.7), ("b worse", 0.8, 0.75), ("b 3", 0.5, 0.8)]
+    ours = [("a", 0.8, 0.85), ("a fairer", 1.1, 0.6), ("a unfair", 0.2, 0.9), ("a even", 1.0, 0.7)]
+    single = [("c", 0.8, 0.99)]  # has no curve
+    table = at_equal_fairness(tradeoff_frame(ours + curve + single))
+    assert list(table["label"]) == [label for label, *_ in ours] and set(table["other"]) == {"b"}
+    np.testing.assert_allclose(table["other_accuracy"], [0.8, 0.7, 0.9, 0.7])
+    np.testing.assert_allclose(table["difference"], [0.05, -0.1, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(table["low"], table["difference"])  # seeds are all alike
+    assert list(table["reached"]) == [True, False, True, True]
+    from_b = at_equal_fairness(tradeoff_frame(ours + curve), method="b")
+    assert set(from_b["other"]) == {"a"} and len(from_b) == 4
+    assert at_equal_fairness(tradeoff_frame(ours)).empty
+
+
+def test_intervals_at_the_same_fairness_are_of_the_seeds():
+    """Accuracy differs by seed, and so for both alike: differences are known better than either."""
+    shared = [("a", 0.8, 0.85), ("b 1", 0.6, 0.9), ("b 2", 1.0, 0.7)]
+    [row] = at_equal_fairness(tradeoff_frame(shared, 9, 0.01)).to_dict("records")
+    assert row["difference"] == pytest.approx(0.05) and row["high"] - row["low"] < 1e-9
+    alone = tradeoff_frame(shared, 9)
+    ours = alone["label"] == "a"
+    alone.loc[ours, "balanced_accuracy"] += 0.02 * np.resize([-1, 0, 1], ours.sum() // 6).repeat(6)
+    [row] = at_equal_fairness(alone).to_dict("records")
+    half = 1.96 * 0.02 * (2 / 3) ** 0.5 / 3  # of a mean of 9
+    assert row["high"] - row["difference"] == pytest.approx(half, rel=0.2)
+    [row] = at_equal_fairness(alone[alone["seed"] == 0]).to_dict("records")
+    assert np.isnan([row["low"], row["high"]]).all() and row["difference"] == pytest.approx(0.03)
+    undefined = alone.assign(dp_of_ceiling=NAN)
+    [row] = at_equal_fairness(undefined).to_dict("records")
+    assert np.isnan(row["difference"]) and not row["reached"]
+    undefined = alone.assign(dp_of_ceiling=alone["dp_of_ceiling"].where(alone["label"] != "b 2"))
+    [row] = at_equal_fairness(undefined).to_dict("records")
+    assert row["other_accuracy"] == pytest.approx(0.9) and not row["reached"]
+
+
 def test_files_and_tables(stored, tmp_path):
     store, cells = stored
     frame = store.load(cells)
@@ -359,6 +420,23 @@ def test_files_and_tables(stored, tmp_path):
     assert np.isnan(dp["mean"]) and "| twp | – | – | – |" in markdown_tables(
         summarise_results(frame, 10**6)
     )
+
+
+def test_variants_are_compared_at_the_same_fairness(stored, tmp_path):
+    store, cells = stored
+    frame = store.load(cells[:2]).assign(n_validation=50)
+    others = [frame.assign(label=f"mine {i}", method="mine") for i in range(2)]
+    others[1]["balanced_accuracy"] += 0.25
+    both = pd.concat([frame, *others])
+    facts = {"command": "ffml", "date": "2021-08-14", "cell_seconds": 1.0}
+    write_results(tmp_path, both, summarise_results(both), facts)
+    [row] = pd.read_csv(tmp_path / "equal_fairness.csv").to_dict("records")
+    assert (row["label"], row["other"], row["difference"]) == ("twp", "mine", -0.25)
+    page = (tmp_path / "summary.md").read_text()
+    assert "| variant | DP / ceiling | balanced accuracy | mine | difference |" in page
+    assert "| -0.250 (-0.250 to -0.250) |" in page
+    svg = (tmp_path / "comparison.svg").read_text()
+    assert ">mine<" in svg and ">mine 1<" not in svg  # variants of a method look alike
 
 
 def test_the_picture_shows_every_method_and_data_set(stored, tmp_path):
@@ -519,6 +597,11 @@ BAD = [
     (["--data", "adlt"], "unknown data set 'adlt': did you mean 'adult'?"),
     (["--data", "nowhere.csv"], "nowhere.csv"),
     (["--method", "fml"], "unknown method 'fml'; did you mean 'ffml'?"),
+    (["--method", "fml bounds=0.1"], "unknown method 'fml'; did you mean 'ffml'?"),
+    (["--method", "ffml bounds"], "--method 'ffml …' takes NAME=VALUE such as num_outer_steps=20"),
+    (["--method", "ffml bound=0.1"], "has a setting 'bound'; did you mean 'bounds'?"),
+    (["--method", "twp damping=1"], "none of the methods has a setting 'damping'"),
+    (["--method", "ffml seed=1"], "'seed' differs between the cells; change it by seeds"),
     (["--protocol", "papr"], "unknown protocol 'papr'; did you mean 'paper'?"),
     (["--preset", "papr"], "unknown preset 'papr'; did you mean 'paper'?"),
     (["--seeds", "4-0"], "--seeds takes seeds such as 0-4 or 0,1,2, got '4-0'"),

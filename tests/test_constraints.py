@@ -5,7 +5,7 @@ import pytest
 from conftest import random_task
 
 from ffml import metrics
-from ffml.base import FFMLError, Schema, SensitiveColumn
+from ffml.base import FFMLError, Schema, SensitiveColumn, Task
 from ffml.constraints import (
     CONSTRAINTS,
     chance_gap,
@@ -15,7 +15,7 @@ from ffml.constraints import (
     equal_opportunity,
     equalized_odds,
 )
-from ffml.evaluation import padded_batch
+from ffml.evaluation import padded_batch, support_batch
 from ffml.models import linear
 from ffml.problem import fair_classification
 
@@ -199,13 +199,32 @@ def test_evidence_counts_different_rows_of_both_sides(schema):
         )
 
 
+@pytest.mark.parametrize("rows", [100, 250, 800])
+def test_evidence_is_the_precision_of_gaps_of_a_class_balanced_draw(rows, schema):
+    """Few positives are drawn again and again, many negatives are not drawn at all."""
+    rng = np.random.default_rng(rows)
+    notion = combine(demographic_parity(0.1, relative=True), equalized_odds(0.1, relative=True))
+    gaps, evidence = jax.jit(notion.judged_gaps), jax.jit(notion.evidence)
+    seen, precision = [], []
+    for _ in range(400):  # tasks whose decisions, labels and groups have nothing to do with another
+        y = (np.arange(rows) < 0.2 * rows).astype(int)
+        member = rng.permuted(np.arange(rows) % 3 == 0).astype(int)
+        decisions = rng.choice([-1.0, 1.0], size=rows)
+        task = Task("t", np.repeat(decisions[:, None], 3, 1), y, member[:, None])
+        batch = support_batch(task, schema, np.arange(rows), 50, rng)
+        seen.append(gaps(batch.x[:, 0], batch))
+        precision.append(evidence(batch))
+    variance = np.mean(np.square(seen), axis=0)  # that of a single decision is 1/4
+    np.testing.assert_allclose(0.25 / variance, 1 / np.mean(1 / np.array(precision), 0), rtol=0.25)
+
+
 @pytest.mark.parametrize("rows", [30, 200])
 def test_chance_gap_is_the_mean_gap_of_shuffled_groups(rows, schema):
     rng = np.random.default_rng(0)
     values, members = rng.uniform(size=rows), (np.arange(rows) % 3 == 0) * 1.0
     shuffled = np.stack([rng.permutation(members) for _ in range(20_000)])
     gaps = shuffled @ values / members.sum() - (1 - shuffled) @ values / (rows - members.sum())
-    predicted = chance_gap(values, members[:, None], np.ones(rows), rows)
+    predicted = chance_gap(values, members[:, None], np.ones(rows))
     np.testing.assert_allclose(predicted, [np.abs(gaps).mean()], rtol=0.03)
 
 

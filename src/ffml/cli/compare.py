@@ -19,7 +19,11 @@ def compare(
     ] = None,
     method: Annotated[
         list[str] | None,
-        option(WHAT, "Method; give it again for several. (default: all, see `ffml methods`)"),
+        option(
+            WHAT,
+            "Method; give it again for several. Settings of its own may follow: 'ffml bounds=0.1'. "
+            "(default: all, see `ffml methods`)",
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -67,7 +71,7 @@ def compare(
     """
     from ffml.cli.comparing import compare_methods
     from ffml.cli.data import table_options
-    from ffml.cli.values import parse_seeds, parse_settings
+    from ffml.cli.values import parse_seeds, parse_settings, parse_variant
 
     roles = table_options(
         label=label, sensitive=sensitive, task=task, order=order, positive=positive, drop=drop
@@ -79,7 +83,7 @@ def compare(
         "validation": validation,
         "preset": preset,
         "settings": given,
-        "methods": method,
+        "methods": [parse_variant(text) for text in method] if method else None,
     }
     if jobs is not None and jobs < 1:
         raise FFMLError(f"--jobs must be >= 1, got {jobs}")

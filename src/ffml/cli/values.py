@@ -1,13 +1,16 @@
-"""Values that are written as text: ``--set name=value`` and ``--seeds``."""
+"""Values that are written as text: ``--set name=value``, ``--seeds``, methods with settings."""
 
 import inspect
 import json
 import re
 from collections.abc import Iterable
 from dataclasses import fields
-from typing import Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from ffml.base import FFMLError
+
+if TYPE_CHECKING:
+    from ffml.compare import Variant
 
 _KINDS = {
     bool: "true or false",
@@ -34,7 +37,7 @@ def parse_seeds(text: str) -> list[int]:
     return seeds
 
 
-def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
+def parse_settings(texts: Iterable[str], given_by: str = "--set") -> dict[str, Any]:
     """Read ``name=value``; a value is JSON or a word, and several have commas between them.
 
     >>> parse_settings(["num_outer_steps=20", "constraints=dbc", "bounds=0.1,0.2", "dual_lr=null"])
@@ -45,7 +48,7 @@ def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not (equals and name and value):
-            raise FFMLError(f"--set takes NAME=VALUE such as num_outer_steps=20, got '{text}'")
+            raise FFMLError(f"{given_by} takes NAME=VALUE such as num_outer_steps=20, got '{text}'")
         annotation = known.get(name, Any)
         if get_origin(annotation) is tuple:
             kind = get_args(annotation)[0]
@@ -54,6 +57,21 @@ def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
         else:
             settings[name] = _read(name, value, annotation)
     return settings
+
+
+def parse_variant(text: str) -> "Variant":
+    """Read a method and settings of its own; what was written is its name in tables.
+
+    >>> parse_variant("ffml  bounds=0,0.05 damping=1")
+    Variant(label='ffml bounds=0,0.05 damping=1', method='ffml', settings={'bounds': (0.0, 0.05),
+    'damping': 1.0})
+    """
+    from ffml.compare import Variant
+
+    method, *settings = text.split() or [""]
+    return Variant(
+        " ".join([method, *settings]), method, parse_settings(settings, f"--method '{method} …'")
+    )
 
 
 def _read(name: str, text: str, annotation: Any) -> Any:

@@ -3,7 +3,7 @@
 from ffml.compare._cell import Cell
 from ffml.compare._check import check_cells
 from ffml.compare._figure import draw_comparison
-from ffml.compare._protocols import PAPER_DATA, PROTOCOLS, Protocol, plan
+from ffml.compare._protocols import PAPER_DATA, PROTOCOLS, Protocol, Variant, plan
 from ffml.compare._results import write_results
 from ffml.compare._run import Event, run_cells, unfinished
 from ffml.compare._store import Store
@@ -14,6 +14,7 @@ from ffml.compare._summary import (
     summarise_results,
 )
 from ffml.compare._tables import DataTable, data_tables, markdown_tables
+from ffml.compare._tradeoff import at_equal_fairness
 
 __all__ = [
     "MIN_VALIDATION",
@@ -24,6 +25,8 @@ __all__ = [
     "Event",
     "Protocol",
     "Store",
+    "Variant",
+    "at_equal_fairness",
     "check_cells",
     "data_tables",
     "draw_comparison",

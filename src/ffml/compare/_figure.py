@@ -1,5 +1,6 @@
-"""A comparison in one picture: accuracy against fairness, one dot a method."""
+"""A comparison in one picture: accuracy against fairness, one dot a method or variant."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +27,15 @@ _LOOKS = (
 )
 
 
-def draw_comparison(summary: pd.DataFrame) -> dict[str, bytes]:
+def draw_comparison(
+    summary: pd.DataFrame, method_of: Mapping[str, str] | None = None
+) -> dict[str, bytes]:
     """Draw balanced accuracy against DP/ceiling and EO/ceiling, with 95 % intervals.
 
     Args:
         summary: of `summarise_results`.
+        method_of: label -> method. Variants of a method look alike, with a line through them in the
+            order of accuracy; by default a label is a method.
 
     Returns:
         The picture's bytes by file format, "svg" and "png".
@@ -38,14 +43,16 @@ def draw_comparison(summary: pd.DataFrame) -> dict[str, bytes]:
     from matplotlib.figure import Figure
 
     groups: list[Any] = list(summary.groupby(GROUP[1:], sort=False))
-    looks = _looks(list(dict.fromkeys(summary["label"])))
+    labels = list(dict.fromkeys(summary["label"]))
+    method_of = method_of or {label: label for label in labels}
+    looks = _looks(list(dict.fromkeys(method_of[label] for label in labels)))
     several = summary["validation"].nunique() > 1
     with figure_style():
         figure = Figure(figsize=(1.2 + 3.2 * len(groups), 6.4), layout="constrained")
         grid = figure.subplots(len(FAIRNESS), len(groups), squeeze=False, sharey="col")
         for line, (name, metric) in zip(grid, FAIRNESS.items(), strict=True):
             for axes, ((data, share), rows) in zip(line, groups, strict=True):
-                _draw_panel(axes, rows, metric, looks)
+                _draw_panel(axes, rows, metric, method_of, looks)
                 axes.set_xlabel(name)
                 judged = f", {100 * share:g} % judge" if several else ""
                 if metric == "dp_of_ceiling":
@@ -69,14 +76,24 @@ def _looks(labels: list[str]) -> dict[str, tuple[str, str]]:
 
 
 def _draw_panel(
-    axes: "Axes", rows: pd.DataFrame, metric: str, looks: dict[str, tuple[str, str]]
+    axes: "Axes",
+    rows: pd.DataFrame,
+    metric: str,
+    method_of: Mapping[str, str],
+    looks: dict[str, tuple[str, str]],
 ) -> None:
     axes.axvline(1, color="#9a9a9a", lw=1, ls=(0, (4, 3)), zorder=1)
+    places: dict[str, list[tuple[float, float]]] = {}
     for label, found in rows.groupby("label", sort=False):
         values = found.set_index("metric")[["mean", "low", "high"]]
         (x, left, right), (y, low, high) = values.loc[[metric, "balanced_accuracy"]].to_numpy(float)
-        colour, shape = looks[str(label)]
+        method = method_of[str(label)]
+        colour, shape = looks[method]
         axes.plot([left, right], [y, y], color=colour, lw=1, alpha=0.45, zorder=2)
         axes.plot([x, x], [low, high], color=colour, lw=1, alpha=0.45, zorder=2)
         size = 13 if shape == "*" else 7
-        axes.plot(x, y, shape, color=colour, ms=size, mec="white", label=str(label), zorder=3)
+        axes.plot(x, y, shape, color=colour, ms=size, mec="white", label=method, zorder=3)
+        places.setdefault(method, []).append((y, x))
+    for method, points in places.items():
+        accuracy, fairness = zip(*sorted(points), strict=True)
+        axes.plot(fairness, accuracy, color=looks[method][0], lw=1.4, zorder=2)

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.checks import one_of
@@ -46,6 +46,15 @@ PROTOCOLS: dict[str, Protocol] = {
     ),
 }
 
+
+class Variant(NamedTuple):
+    """A method with settings of its own, under a name of its own."""
+
+    label: str
+    method: str
+    settings: Mapping[str, Any] = {}
+
+
 # What a plan decides itself, and the argument (or option) that changes it.
 _PLANNED = {
     "data": "data",
@@ -60,7 +69,7 @@ _PLANNED = {
 
 def plan(
     data: Sequence[str] = PAPER_DATA,
-    methods: Sequence[str] = tuple(METHODS),
+    methods: Sequence[str | Variant] = tuple(METHODS),
     *,
     protocol: str = "clean",
     seeds: Sequence[int] | None = None,
@@ -70,14 +79,14 @@ def plan(
     data_options: Mapping[str, Mapping[str, Any]] | None = None,
     fingerprints: Mapping[str, str] | None = None,
 ) -> list[Cell]:
-    """List the cells of a comparison; labels are the methods' names.
+    """List the cells of a comparison; labels are the methods' names, or those of variants.
 
     Methods that call other libraries take seconds for a decision: they decide only in the rounds
     that a summary looks at, the last third and those with rows enough.
 
     Args:
         data: data sets, or paths of tables.
-        methods: keys of `ffml.methods.METHODS`.
+        methods: keys of `ffml.methods.METHODS`, or variants of them.
         protocol: a key of `PROTOCOLS`; the following override what it says.
         seeds: draw the order of the tasks, splits and starts; the same for every method.
         validation: shares of a task's rows that judge the decision.
@@ -88,19 +97,21 @@ def plan(
 
     >>> [cell.name for cell in plan(["adult"], ["ffml", "twp"], seeds=[7])]
     ['ffml on adult, seed 7', 'twp on adult, seed 7']
+    >>> loose = Variant("FFML, bound 0.1", "ffml", {"bounds": (0.1,)})
+    >>> [cell.name for cell in plan(["adult"], ["ffml", loose], seeds=[7])]
+    ['ffml on adult, seed 7', 'FFML, bound 0.1 on adult, seed 7']
     """
     chosen = one_of("protocol", protocol, PROTOCOLS)
     given = chosen.settings | dict(settings or {})
-    for method in methods:
-        one_of("method", method, METHODS)
-    _refuse_unknown(given, methods)
-    slow = {method for method in methods if not _is_pure(method)}
+    variants = _variants(methods)
+    _refuse_unknown(given, [variant.method for variant in variants])
+    slow = {variant.method for variant in variants if not _is_pure(variant.method)}
     cells = []
     for name in dict.fromkeys(data):
         options = dict((data_options or {}).get(name, {}))
         for share in dict.fromkeys(validation or chosen.validation):
-            for method in dict.fromkeys(methods):
-                own = {k: v for k, v in given.items() if _takes(method, k)}
+            for label, method, of_its_own in variants:
+                own = {k: v for k, v in given.items() if _takes(method, k)} | dict(of_its_own)
                 own |= {"method": method, "validation_fraction": share}
                 if method in slow:
                     rows = enough_rows(name, MIN_VALIDATION)
@@ -109,8 +120,20 @@ def plan(
                     own["data_options"] = options
                 for seed in dict.fromkeys(chosen.seeds if seeds is None else seeds):
                     config = configure_run(name, own | {"seed": seed}, preset or chosen.preset)
-                    cells.append(Cell(method, config, (fingerprints or {}).get(name, "")))
+                    cells.append(Cell(label, config, (fingerprints or {}).get(name, "")))
     return cells
+
+
+def _variants(methods: Sequence[str | Variant]) -> list[Variant]:
+    """Look up every method once; a label stands for one of them."""
+    found: dict[str, Variant] = {}
+    for given in methods:
+        variant = Variant(given, given) if isinstance(given, str) else given
+        one_of("method", variant.method, METHODS)
+        _refuse_unknown(variant.settings, [variant.method])
+        if found.setdefault(variant.label, variant) != variant:
+            raise FFMLError(f"'{variant.label}' is the name of two variants; give them other names")
+    return list(found.values())
 
 
 def _takes(method: str, setting: str) -> bool:

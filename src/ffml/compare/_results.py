@@ -9,14 +9,15 @@ import pandas as pd
 
 from ffml.compare._figure import draw_comparison
 from ffml.compare._summary import ENOUGH_ROWS, MIN_VALIDATION, paired_differences
-from ffml.compare._tables import DIFFERENCES, markdown_tables
+from ffml.compare._tables import DIFFERENCES, equal_fairness_tables, markdown_tables
+from ffml.compare._tradeoff import at_equal_fairness
 from ffml.runs import durable
 from ffml.runs.files import to_json
 from ffml.runs.snapshot import versions
 from ffml.runtime import available_cores
 
 RESULTS, SUMMARY, PAGE = "results.csv", "summary.csv", "summary.md"
-PAIRED = "differences.csv"
+PAIRED, EQUAL = "differences.csv", "equal_fairness.csv"
 DOCUMENT, FIGURE = "summary.json", "comparison"
 
 
@@ -58,17 +59,21 @@ def write_results(
     document = results_document(summary, facts)
     reference = frame["label"].iloc[0]
     differences = paired_differences(frame, reference)
+    equal = at_equal_fairness(frame)
     texts = {
         RESULTS: _csv(frame),
         SUMMARY: _csv(summary),
         PAIRED: _csv(differences),
         DOCUMENT: to_json(document),
-        PAGE: _page(summary, differences, reference, document),
+        PAGE: _page(summary, differences, reference, equal, document),
     }
+    if len(equal):
+        texts[EQUAL] = _csv(equal)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         durable.write_atomically(folder / name, text)
-    for kind, picture in draw_comparison(summary).items():
+    method_of = dict(zip(frame["label"], frame["method"], strict=True))
+    for kind, picture in draw_comparison(summary, method_of).items():
         durable.write_atomically(folder / f"{FIGURE}.{kind}", picture)
     return document
 
@@ -79,7 +84,11 @@ def _csv(frame: pd.DataFrame) -> str:
 
 
 def _page(
-    summary: pd.DataFrame, differences: pd.DataFrame, reference: str, document: Mapping[str, Any]
+    summary: pd.DataFrame,
+    differences: pd.DataFrame,
+    reference: str,
+    equal: pd.DataFrame,
+    document: Mapping[str, Any],
 ) -> str:
     """Return the tables with what is needed to repeat them."""
     made = (
@@ -93,5 +102,11 @@ def _page(
             f"Minus {reference}, seed by seed (methods share tasks, order and splits, so that much "
             "of the noise cancels):",
             markdown_tables(differences, DIFFERENCES, signed=True).rstrip(),
+        ]
+    if len(equal):
+        parts += [
+            "Balanced accuracy beside that of other methods where they are as even in DP (on the "
+            "lines between their variants; intervals from a bootstrap over seeds):",
+            equal_fairness_tables(equal).rstrip(),
         ]
     return "\n\n".join([*parts, made]) + "\n"

@@ -56,7 +56,7 @@ def summarise_results(
         ``rounds`` with a defined value. What is undefined is NaN: a metric without a defined
         round, the spread of a single seed. ``seconds`` is a seed's total over all of its rounds.
     """
-    means, counts = _by_seed(frame, min_validation, part)
+    means, counts = by_seed_means(frame, min_validation, part)
     rounds = counts.groupby(level=GROUP, sort=False).sum()
     table = _over_seeds(means, rounds=rounds)
     return table[[*GROUP, "metric", "mean", "std", "low", "high", "seeds", "rounds"]].astype(
@@ -87,7 +87,7 @@ def paired_differences(
     """
     labels = list(dict.fromkeys(frame["label"]))
     chosen = one_of("label", reference or labels[0], {label: label for label in labels})
-    means, _ = _by_seed(frame, min_validation, part)
+    means, _ = by_seed_means(frame, min_validation, part)
     others = means.drop(index=chosen, level="label")
     beside = means.xs(chosen, level="label").reindex(others.index.droplevel("label"))
     with np.errstate(invalid="ignore"):  # infinite losses
@@ -96,7 +96,7 @@ def paired_differences(
     return table[columns].astype({"seeds": int})
 
 
-def _by_seed(
+def by_seed_means(
     frame: pd.DataFrame, min_validation: Mapping[str, int] | int, part: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Average each metric over a seed's judged rounds; also return how many rounds that were."""

@@ -1,7 +1,7 @@
 """A summary as people read it: one line a method, mean ± half of the interval's width."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ class DataTable(NamedTuple):
 def data_tables(
     summary: pd.DataFrame, columns: Mapping[str, str] = COLUMNS, signed: bool = False
 ) -> Iterator[DataTable]:
-    """Write the results of each data set; the share that judges is named where there are several.
+    """Write the results of each data set.
 
     Args:
         summary: of `summarise_results`, or of `paired_differences`.
@@ -42,23 +42,59 @@ def data_tables(
     several = summary["validation"].nunique() > 1
     groups: Any = summary.groupby(GROUP[1:], sort=False)
     for (data, validation), rows in groups:
-        judged = f", {100 * validation:g} % of a task's rows judge" if several else ""
         lines = [
             [str(label), *(_cell(found, metric, signed) for metric in columns.values())]
             for label, found in rows.groupby("label", sort=False)
         ]
-        yield DataTable(f"{Path(str(data)).stem}{judged}", ["method", *columns], lines)
+        yield DataTable(_title(data, validation, several), ["method", *columns], lines)
 
 
 def markdown_tables(
     summary: pd.DataFrame, columns: Mapping[str, str] = COLUMNS, signed: bool = False
 ) -> str:
     """Return the same tables as Markdown."""
+    return _markdown(data_tables(summary, columns, signed))
+
+
+def equal_fairness_tables(equal: pd.DataFrame) -> str:
+    """Return what `at_equal_fairness` found as Markdown; ``<`` marks a curve that is less fair."""
+    several = equal["validation"].nunique() > 1
+    groups: Any = equal.groupby(["data", "validation", "other"], sort=False)
+    tables = []
+    for (data, validation, other), rows in groups:
+        header = ["variant", "DP / ceiling", "balanced accuracy", other, "difference"]
+        lines = [_equal_line(row) for row in rows.to_dict("records")]
+        tables.append(DataTable(_title(data, validation, several), header, lines))
+    return _markdown(tables)
+
+
+def _equal_line(row: Mapping[Hashable, Any]) -> list[str]:
+    numbers = [row["fairness"], row["accuracy"], row["other_accuracy"], row["difference"]]
+    if not all(map(math.isfinite, numbers)):
+        return [row["label"], *[UNDEFINED] * len(numbers)]
+    fairness, accuracy, theirs, difference = numbers
+    interval = "" if math.isnan(row["low"]) else f" ({row['low']:+.3f} to {row['high']:+.3f})"
+    return [
+        row["label"],
+        f"{fairness:.3f}",
+        f"{accuracy:.3f}",
+        f"{theirs:.3f}" + ("" if row["reached"] else " <"),
+        f"{difference:+.3f}{interval}",
+    ]
+
+
+def _markdown(tables: Iterable[DataTable]) -> str:
     parts = []
-    for table in data_tables(summary, columns, signed):
+    for table in tables:
         rows = [table.header, ["---"] + ["---:"] * (len(table.header) - 1), *table.lines]
         parts.append(f"**{table.title}**\n\n" + "\n".join(f"| {' | '.join(r)} |" for r in rows))
     return "\n\n".join(parts) + "\n"
+
+
+def _title(data: str, validation: float, several: bool) -> str:
+    """Name a table; the share that judges is named where there are several."""
+    judged = f", {100 * validation:g} % of a task's rows judge" if several else ""
+    return f"{Path(str(data)).stem}{judged}"
 
 
 def _cell(rows: pd.DataFrame, metric: str, signed: bool) -> str:

@@ -49,7 +49,7 @@ def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]
     return jnp.where(both, mean_inside - mean_outside, 0.0), both.astype(values.dtype)
 
 
-def chance_gap(values: Array, members: Array, rows: Array, num_rows: Array) -> Array:
+def chance_gap(values: Array, members: Array, rows: Array, different: Array = 1.0) -> Array:
     """Mean size of the gap that chance alone makes: values unrelated to groups, as many rows.
 
     The difference of two means of ``n₁`` and ``n₂`` rows with variance v is nearly normal with
@@ -60,9 +60,9 @@ def chance_gap(values: Array, members: Array, rows: Array, num_rows: Array) -> A
         values: ``(n,)`` what is compared.
         members: ``(n, q)`` 0/1 memberships.
         rows: ``(n,)`` weights of the rows.
-        num_rows: how many different rows all the weights of the batch stand for.
+        different: ``(n,)`` how many different rows each of them is, see `effective_rows`.
     """
-    inside, outside = _sides(members, rows, num_rows)
+    inside, outside = _sides(members, rows, different)
     inverse = 1 / jnp.maximum(inside, 1) + 1 / jnp.maximum(outside, 1)
     return jnp.sqrt(2 / jnp.pi * variance(values, rows) * inverse)
 
@@ -73,15 +73,45 @@ def variance(values: Array, rows: Array) -> Array:
     return shares @ (values - shares @ values) ** 2
 
 
-def _sides(members: Array, rows: Array, num_rows: Array) -> tuple[Array, Array]:
+def effective_rows(weights: Array, different: Array = 1.0) -> Array:
+    """Count the equally weighted rows whose mean is as uncertain as that of these: ``(q,)``.
+
+    Rows that count differently are worth less than their number, ``(Σ w)²/Σ w²`` (Kish), and a row
+    that was drawn twice is half a row each time.
+
+    Args:
+        weights: ``(n, q)``, each column a mean's.
+        different: ``(n,)`` how many different rows each of them is, 1 for rows drawn once.
+
+    >>> import numpy as np
+    >>> effective_rows(np.array([[1.0], [1.0], [1.0], [1.0], [2.0]])).tolist()
+    [4.5]
+    >>> effective_rows(np.ones((10, 1)), 0.2).tolist()
+    [2.0]
+    """
+    spread = (weights**2).T @ (jnp.ones(len(weights)) / jnp.maximum(different, 1e-30))
+    return jnp.where(spread > 0, weights.sum(0) ** 2 / jnp.maximum(spread, 1e-30), 0.0)
+
+
+def different_rows(batch: Batch) -> Array:
+    """Count the different rows that each row of a draw is: 1, or less where some were repeated.
+
+    Weights say how many of the ``pool`` a row stands for. If that is more than one, others were not
+    drawn; if it is less, it was drawn again.
+    """
+    stands_for = batch.pool * batch.weight / jnp.maximum(batch.weight.sum(), 1e-30)
+    return jnp.minimum(stands_for, 1.0)
+
+
+def _sides(members: Array, rows: Array, different: Array) -> tuple[Array, Array]:
     """Count the rows of each group and those of its rest: two arrays ``(q,)``."""
-    share = rows @ members / jnp.maximum(rows.sum(), 1e-30)
-    return share * num_rows, (1 - share) * num_rows
+    inside, outside = members * rows[:, None], (1 - members) * rows[:, None]
+    return effective_rows(inside, different), effective_rows(outside, different)
 
 
-def _evidence(members: Array, rows: Array, num_rows: Array) -> Array:
+def _evidence(members: Array, rows: Array, different: Array) -> Array:
     """``1/(1/n₁ + 1/n₂)``, the rows that a gap rests on; 0 where a side is empty."""
-    inside, outside = _sides(members, rows, num_rows)
+    inside, outside = _sides(members, rows, different)
     return inside * outside / jnp.maximum(inside + outside, 1e-30)
 
 
@@ -163,19 +193,16 @@ def group_gap_constraint(
             [group_gap(values, batch.s, rows(batch))[0] for rows in conditions.values()]
         )
 
-    def num_rows(batch: Batch, rows: Array) -> Array:
-        """Count the different rows behind a draw that meet a condition."""
-        different = jnp.minimum(batch.pool, batch.mask.sum())
-        return different * rows.sum() / jnp.maximum(batch.weight.sum(), 1e-30)
-
     def evidence(batch: Batch) -> Array:
-        weights = [rows(batch) for rows in conditions.values()]
-        return jnp.concatenate([_evidence(batch.s, w, num_rows(batch, w)) for w in weights])
+        different = different_rows(batch)
+        return jnp.concatenate(
+            [_evidence(batch.s, rows(batch), different) for rows in conditions.values()]
+        )
 
     def noise(logits: Array, batch: Batch) -> Array:
-        values, weights = score(logits, batch), [rows(batch) for rows in conditions.values()]
+        values, different = score(logits, batch), different_rows(batch)
         return jnp.concatenate(
-            [chance_gap(values, batch.s, w, num_rows(batch, w)) for w in weights]
+            [chance_gap(values, batch.s, rows(batch), different) for rows in conditions.values()]
         )
 
     def bounds(num_contrasts: int) -> Array:
