@@ -101,6 +101,33 @@ def test_adapting_to_support_rows_changes_decisions_but_not_the_model(learned, t
     assert (learned / "run" / "model.safetensors").read_bytes() == before
 
 
+@pytest.mark.parametrize("place", ["run", "run/model.safetensors"])
+def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
+    """From θ, λ, and by how much the gaps of new tasks have differed from those learned."""
+    from ffml.adapting import adapted_params
+    from ffml.estimator.loop import decision
+    from ffml.experiment import build
+    from ffml.predict import preprocessor_of
+    from ffml.runs.artifact import load_model
+    from ffml.runs.checkpoint import Checkpoints
+    from ffml.runs.config import run_config
+    from ffml.tables import labelled_task, open_table
+
+    support = open_table(write_loans(tmp_path / "support.csv", months=1, seed=9))
+    model = load_model(learned / place)
+    loop = build(run_config(model.config["run"])).loop
+    checkpoints = Checkpoints(learned / "run")
+    saved = checkpoints.load()
+    checkpoints.restore(saved, loop)
+    assert np.abs(loop.state.surprise.total).max() > 0
+    task = labelled_task(
+        support, preprocessor_of(model), model.schema, sensitive=("sex",), positive="yes"
+    )
+    expected, found = decision(loop, task), adapted_params(model, support)
+    for name in ("w", "b"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-5, atol=1e-7)
+
+
 def test_rows_are_decided_one_by_one(learned):
     """A decision does not depend on the rows around it."""
     from ffml.predict import decide

@@ -1,7 +1,6 @@
 """Adapting a saved model to a new population from a few labelled rows."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ffml.base import Params
@@ -9,8 +8,9 @@ from ffml.evaluation import support_batch
 from ffml.experiment import build_constraint, build_learner, build_model
 from ffml.online import SUPPORT
 from ffml.predict import preprocessor_of
-from ffml.runs.artifact import SavedModel
+from ffml.runs.artifact import STATE, SavedModel
 from ffml.runs.config import run_config
+from ffml.runs.trees import restored_tree
 from ffml.tables import Source, labelled_task
 
 
@@ -33,9 +33,7 @@ def adapted_params(model: SavedModel, support: Source) -> Params:
     config = run_config(model.config["run"])
     _, learner = build_learner(config, model.schema, build_model(config), build_constraint(config))
     key = jax.random.key(config.seed)
-    state = learner.init(key)._replace(
-        params=jax.tree.map(jnp.asarray, model.params), multipliers=jnp.asarray(model.multipliers)
-    )
+    state = restored_tree(learner.init(key), STATE, model.state)
     rows = np.arange(len(task.y))
     rng = np.random.default_rng([config.seed, model.round + 1, SUPPORT])  # as the loop draws
     batch = support_batch(task, model.schema, rows, config.shots, rng)

@@ -15,7 +15,9 @@ from ffml.runs.generations import newest_generation
 from ffml.scaling import RunningScaler
 
 MODEL = "model.safetensors"
+STATE = "state"  # what the names of a learner's arrays begin with
 _SCALER = "scaler."
+_ONLY_TO_LEARN = f"{STATE}.optimizer_state"
 # What a model file takes over from a checkpoint; the rest is only needed to go on learning.
 _KEPT = ("round", "random", "stream", "config", "schema", "preprocessing", "model", "versions")
 
@@ -28,6 +30,7 @@ class SavedModel:
     model_settings: dict[str, Any]
     params: Params  # θ: nested dicts and lists of arrays
     multipliers: np.ndarray  # λ, one for each of ``constraint_names``
+    state: dict[str, np.ndarray]  # what an adaptation starts from, by name: θ, λ and what else
     constraint_names: tuple[str, ...]
     scaler: RunningScaler | None  # None: features come standardised
     preprocessing: dict[str, Any] | None  # `ffml.tables.Preprocessor` as JSON; None: none
@@ -80,9 +83,11 @@ def write_model(run_dir: Path, status: str) -> Path:
         raise FFMLError(f"{run_dir} holds no checkpoint; let the run do a round first")
     document, arrays = newest.contents
     kept = {name: document[name] for name in _KEPT} | {"kind": "model", "status": status}
-    used = [*_names(document["model"]["params"]), document["model"]["multipliers"]]
-    used += [name for name in arrays if name.startswith(_SCALER)]
-    write_atomically(run_dir / MODEL, pack(kept, {name: arrays[name] for name in used}).data)
+    used = {document["model"]["multipliers"], *(n for n in arrays if n.startswith(_SCALER))}
+    if document["model"]["params"]:  # a refit's state is all the rows it has seen
+        used |= {n for n in _state_of(arrays) if not n.startswith(_ONLY_TO_LEARN)}
+    chosen = {name: array for name, array in arrays.items() if name in used}
+    write_atomically(run_dir / MODEL, pack(kept, chosen).data)
     return run_dir / MODEL
 
 
@@ -119,6 +124,7 @@ def _from_contents(contents: Contents, notes: tuple[str, ...]) -> SavedModel:
         model_settings=model["settings"],
         params=_filled(model["params"], arrays),
         multipliers=arrays[model["multipliers"]],
+        state=_state_of(arrays),
         constraint_names=tuple(model["constraint_names"]),
         scaler=scaler_from(arrays),
         preprocessing=document["preprocessing"],
@@ -130,15 +136,8 @@ def _from_contents(contents: Contents, notes: tuple[str, ...]) -> SavedModel:
     )
 
 
-def _names(tree: Any) -> list[str]:
-    """List the array names in a tree of dicts and lists."""
-    if isinstance(tree, str):
-        return [tree]
-    return [
-        name
-        for part in (tree.values() if isinstance(tree, dict) else tree)
-        for name in _names(part)
-    ]
+def _state_of(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: array for name, array in arrays.items() if name.startswith(f"{STATE}.")}
 
 
 def _filled(tree: Any, arrays: Mapping[str, np.ndarray]) -> Params:

@@ -9,13 +9,11 @@ import numpy as np
 
 from ffml.base import FFMLError, LabelledTask
 from ffml.online import OnlineLoop, Round
-from ffml.runs.artifact import scaler_arrays, scaler_from, schema_document
+from ffml.runs.artifact import STATE, scaler_arrays, scaler_from, schema_document
 from ffml.runs.container import Contents
 from ffml.runs.history import history_arrays, history_document
 from ffml.runs.position import Position
 from ffml.runs.trees import array_names, leaves_by_name, restored_tree
-
-_STATE = "state"
 
 
 def snapshot(
@@ -43,7 +41,7 @@ def snapshot(
     arrays: dict[str, np.ndarray] = {
         "violation": loop.violation,
         "clipped_violation": loop.clipped_violation,
-        **leaves_by_name(loop.state, _STATE),
+        **leaves_by_name(loop.state, STATE),
         **scaler_arrays(loop.scaler),
         **history_arrays(rounds),
     }
@@ -63,7 +61,7 @@ def restore(loop: OnlineLoop, contents: Contents, tasks: Sequence[LabelledTask])
             "the checkpoint was written with features scaled in another way; resume with the "
             "settings and the ffml that wrote it"
         )
-    loop.state = restored_tree(loop.state, _STATE, arrays)
+    loop.state = restored_tree(loop.state, STATE, arrays)
     loop.scaler = scaler
     loop.violation = arrays["violation"]
     loop.clipped_violation = arrays["clipped_violation"]
@@ -77,8 +75,8 @@ def _model_document(loop: OnlineLoop, config: Mapping[str, Any]) -> dict[str, An
     return {
         "name": config["run"]["model"],
         "settings": config["run"]["model_settings"],
-        "params": array_names(loop.state.params, f"{_STATE}.params"),
-        "multipliers": f"{_STATE}.multipliers",
+        "params": array_names(loop.state.params, f"{STATE}.params"),
+        "multipliers": f"{STATE}.multipliers",
         "constraint_names": loop.problem.constraint_names,
     }
 
