@@ -1,7 +1,5 @@
-"""Tuning: many settings in one program, spaces, the choice, resuming, the command."""
+"""Tuning: many settings in one program, spaces, resuming, the package's own settings."""
 
-import csv
-import json
 from dataclasses import replace
 from itertools import islice
 
@@ -14,29 +12,22 @@ from hypothesis import strategies as st
 
 from ffml import presets, tuned
 from ffml.base import FFMLError
-from ffml.cli.tuning import parse_grid
 from ffml.experiment import build, configure_run, method_defaults
 from ffml.methods import METHODS
 from ffml.tuning import (
     SPACES,
     ChunkStore,
-    Rule,
     Span,
     _play,
     check_search,
     draw_settings,
-    draw_trade_off,
     grid_settings,
     number_settings,
-    pareto_optimal,
     plan_search,
-    ranked,
     run_chunks,
     space_axes,
-    summarise_settings,
     tunable_settings,
     unfinished_chunks,
-    write_search,
 )
 from ffml.tuning._chunks import _even_size
 from ffml.tuning._play import _open, many_loop
@@ -373,137 +364,6 @@ def test_an_interrupted_search_goes_on_and_ends_the_same(tmp_path, one_compilati
     pd.testing.assert_frame_equal(broken.load(search.cells), whole.load(search.cells))
 
 
-# -- the choice ------------------------------------------------------------------------------------
-
-
-def judged(rows):
-    """Rounds by (setting, seed): DP/ceiling, EO/ceiling, balanced accuracy, collapsed."""
-    names = ["dp_of_ceiling", "eo_of_ceiling", "balanced_accuracy", "collapsed"]
-    return pd.DataFrame(
-        [
-            {"setting": setting, "seed": seed, "round": t, "n_validation": 60}
-            | dict(zip(names, values, strict=True))
-            for (setting, seed), rounds in rows.items()
-            for t, values in enumerate(rounds, 4)
-        ]
-    )
-
-
-def test_means_are_over_rounds_then_over_seeds():
-    nan = np.nan
-    summary = summarise_settings(
-        judged(
-            {
-                (1, 100): [(0.8, 0.9, 0.7, 0), (1.0, nan, 0.7, 0)],
-                (1, 101): [(0.5, 0.7, 0.6, 0), (nan, nan, 0.5, 1)],
-                (2, 100): [(nan, nan, 0.5, 1), (nan, nan, 0.5, 1)],
-                (2, 101): [(nan, nan, 0.5, 1), (nan, nan, 0.5, 1)],
-            }
-        )
-    )
-    first = summary.loc[1]
-    assert first["dp_of_ceiling"] == pytest.approx((0.9 + 0.5) / 2)
-    assert first["dp_of_ceiling_se"] == pytest.approx(0.2)  # half of the distance of two seeds
-    assert first["eo_of_ceiling"] == pytest.approx(0.8)
-    assert first["balanced_accuracy"] == pytest.approx((0.7 + 0.55) / 2)
-    assert (first["collapsed"], first["seeds"], first["rounds"]) == (0.25, 2, 4)
-    assert np.isnan(summary.loc[2, "dp_of_ceiling"]) and summary.loc[2, "collapsed"] == 1
-    assert list(ranked(summary, Rule()).index) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("settings", "order"),
-    [
-        # Two reach both targets: the more accurate of them; then who falls short by less.
-        ([(0.99, 0.97, 0.6), (1.0, 1.0, 0.65), (0.98, 0.99, 0.9), (0.9, 0.99, 0.95)], [2, 1, 3, 4]),
-        # None does: the shortfalls are added; more than asked of one makes up for nothing.
-        ([(0.95, 0.95, 0.9), (1.2, 0.92, 0.5), (0.97, 0.95, 0.6)], [3, 2, 1]),
-        # Ties go by balanced accuracy; what is undefined counts as 0.
-        ([(0.9, 0.9, 0.6), (np.nan, 0.97, 0.99), (0.9, 0.9, 0.7)], [3, 1, 2]),
-    ],
-)
-def test_the_rule(settings, order):
-    frame = judged({(i, 100): [(*values, 0)] for i, values in enumerate(settings, 1)})
-    assert list(ranked(summarise_settings(frame), Rule(0.99, 0.97)).index) == order
-
-
-@pytest.mark.parametrize(("error", "order"), [(0.01, [1, 2, 3]), (0.03, [2, 1, 3])])
-def test_accuracy_decides_where_the_shortfall_is_within_its_error(error, order):
-    """The fairest falls short in DP alone, so that the error of EO does not matter."""
-    frame = judged(
-        {
-            (1, 100): [(0.96 - error, 0.8, 0.60, 0)],
-            (1, 101): [(0.96 + error, 1.2, 0.60, 0)],
-            (2, 100): [(0.94, 1.0, 0.65, 0)],
-            (2, 101): [(0.94, 1.0, 0.65, 0)],
-            (3, 100): [(0.90, 1.0, 0.70, 0)],
-            (3, 101): [(0.90, 1.0, 0.70, 0)],
-        }
-    )
-    table = ranked(summarise_settings(frame), Rule(0.99, 0.97))
-    assert list(table.index) == order
-    assert table["as_fair"].sum() == (1 if error < 0.02 else 2)
-
-
-@settings(deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 4), st.one_of(st.integers(0, 4), st.just(np.nan))), min_size=1
-    )
-)
-def test_pareto_by_brute_force(points):
-    first, second = np.array(points, float).T
-
-    def beaten(i):
-        return any(
-            a >= first[i] and b >= second[i] and (a, b) != (first[i], second[i])
-            for a, b in zip(first, second, strict=True)
-        )
-
-    expected = [not np.isnan(second[i]) and not beaten(i) for i in range(len(points))]
-    assert pareto_optimal(first, second).tolist() == expected
-
-
-def test_the_picture_of_one_setting_or_of_none_defined():
-    for values in ((0.9, 0.9, 0.6), (np.nan, np.nan, 0.5)):
-        table = ranked(summarise_settings(judged({(1, 100): [(*values, 0)]})), Rule())
-        pictures = draw_trade_off(table, Rule(), "one")
-        assert b"<svg" in pictures["svg"] and pictures["png"].startswith(b"\x89PNG")
-        assert (b"1 of 1 settings undefined" in pictures["svg"]) == bool(np.isnan(values[0]))
-    assert draw_trade_off(table, Rule(), "one") == pictures  # the same bytes every time
-
-
-def test_files_say_what_was_chosen_and_how(tmp_path):
-    search = plan_search(
-        "adult",
-        grid_settings({"bounds": ((0.02, 0.05),), "l2": (0.0, 0.1)}),
-        given={"constraints": ("dbc", "equal-opportunity"), "rounds": 30},
-        seeds=(100, 101),
-    )
-    rows = {(1, 100): [(0.9, 0.9, 0.8, 0)], (1, 101): [(0.9, 0.9, 0.8, 0)]}
-    rows |= {(2, 100): [(0.99, 0.98, 0.7, 0)], (2, 101): [(1.01, 0.98, 0.6, 0)]}
-    table = ranked(summarise_settings(judged(rows)), Rule())
-    write_search(tmp_path, search, Span(None, 30), table, Rule(), {"command": "ffml tune adult"})
-    with (tmp_path / "settings.csv").open(encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file))
-    assert [(r["rank"], r["bounds"], r["l2"]) for r in lines] == [
-        ("1", "0.02+0.05", "0.1"),
-        ("2", "0.02+0.05", "0"),
-    ]
-    assert lines[0]["dp_of_ceiling"] == "1" and lines[0]["dp_of_ceiling_se"] == "0.01"
-    chosen = json.loads((tmp_path / "chosen.json").read_text(encoding="utf-8"))
-    assert chosen["settings"] == {"bounds": [0.02, 0.05], "l2": 0.1}
-    how = chosen["how"]
-    assert how["rounds"] == {"first": 11, "last": 20, "of": 30} and how["seeds"] == [100, 101]
-    assert (how["settings_tried"], how["settings_that_reach_the_targets"]) == (2, 1)
-    assert how["command"] == "ffml tune adult" and "greatest balanced accuracy" in how["rule"]
-    assert chosen["run"]["rounds"] is None and chosen["run"]["judge_from"] == 0
-    assert chosen["measured"]["balanced_accuracy"]["mean"] == pytest.approx(0.65)
-    assert {p.name for p in tmp_path.iterdir()} == {
-        *("settings.csv", "chosen.json", "trade-off.svg", "trade-off.png")
-    }
-
-
 # -- defaults of the package -----------------------------------------------------------------------
 
 
@@ -528,121 +388,3 @@ def test_what_the_package_has_tuned_can_run_and_says_how(data):
         assert config.settings.items() >= stored.methods[method].items()
         assert stored.command.startswith("ffml tune") and stored.date and stored.rounds
         assert stored.seeds and min(stored.seeds) >= 10
-
-
-# -- the command -----------------------------------------------------------------------------------
-
-SMALL = [
-    *("--method", "twp", "--rounds", "6", "--set", "num_steps=2", "--set", "shots=4"),
-    *("--set", "tasks_per_round=2", "--set", "rows_per_task=32"),
-]
-
-
-def test_the_command(run_main, tmp_path):
-    arguments = ["tune", "synthetic", *SMALL, "--seeds", "100,101", "--grid", "lr=0.1,0.5"]
-    code, out, err = run_main(*arguments, "--grid", "bounds=0.02,0.1")
-    assert (code, err) == (0, "")
-    assert "4 settings of twp (lr, bounds) × 2 seeds; to compute: 2 chunks of 1 program" in out
-    assert "judged in rounds 3 to 4 of 6 with at least 50 validation rows" in out
-    assert "Best 4 of 4 settings" in out and "Chosen: lr " in out and "Rule: Among" in out
-    folder = tmp_path / "tune" / "synthetic"
-    before = (folder / "settings.csv").read_text(encoding="utf-8")
-    code, out, err = run_main(*arguments, "--grid", "bounds=0.02,0.1", "--json")
-    assert code == 0 and "8 of 8 runs finished already; to compute: 0 chunks" in err
-    chosen = json.loads(out)
-    assert chosen["how"]["command"].startswith("ffml tune synthetic --method twp")
-    assert (folder / "settings.csv").read_text(encoding="utf-8") == before
-    code, out, _ = run_main(
-        *("run", "synthetic", "--config", folder / "chosen.json", "--rounds", "1"),
-        *("--out", tmp_path / "run", "--quiet"),
-    )
-    assert code == 0
-    saved = json.loads((tmp_path / "run" / "config.json").read_text(encoding="utf-8"))["run"]
-    assert saved["method_settings"]["lr"] == chosen["settings"]["lr"]
-    assert saved["bounds"] == chosen["settings"]["bounds"] and saved["seed"] == 0
-
-
-def test_an_interrupted_command_says_how_to_go_on(run_main, tmp_path, monkeypatch):
-    import ffml.tuning
-
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(ffml.tuning, "run_chunks", interrupted)
-    code, out, _ = run_main("tune", "synthetic", *SMALL, "--grid", "lr=0.1,0.5")
-    assert code == 130 and "Go on with the same command" in out
-    assert not (tmp_path / "tune" / "synthetic" / "chosen.json").exists()
-
-
-def test_a_space_gives_way_to_what_is_given():
-    from ffml.cli.tuning import Wanted, _search
-
-    wanted = Wanted(
-        data="synthetic",
-        data_options={},
-        method="ffml",
-        space=None,
-        grid=(),
-        random=None,
-        given={"l2": 0.5},
-        preset=None,
-        targets=(0.99, 0.97),
-        seeds=None,
-        min_validation=None,
-    )
-    search = _search(wanted)
-    assert "l2" not in search.names and "bounds" in search.names
-    assert all(config.l2 == 0.5 for config in search.configs)
-    assert search.seeds == (100, 101, 102, 103, 104)
-    only = _search(wanted._replace(grid=("damping=1,2",)))
-    assert only.names == ("damping",)
-    both = _search(wanted._replace(grid=("damping=1,2",), space="paper", given={}, random=5))
-    assert set(both.names) == {"inner_lr", "outer_lr", "initial_multiplier", "damping"}
-    assert len(both.settings) == 5 and both.configs[0].model == "mlp"
-    assert all(1 <= s["damping"] <= 2 for s in both.settings)
-    assert len(_search(wanted._replace(space="paper", given={})).settings) == 64
-
-
-def test_values_of_a_grid():
-    assert parse_grid(("hidden=40+40,8", "constraints=dbc+equal-opportunity,dbc")) == {
-        "hidden": ((40, 40), (8,)),
-        "constraints": (("dbc", "equal-opportunity"), ("dbc",)),
-    }
-    assert parse_grid(("first-order=true,false", "bounds=1e+1+2")) == {
-        "first_order": (True, False),
-        "bounds": ((10.0, 2),),
-    }
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["adlut"], "unknown data set 'adlut'"),
-        (["synthetic", "--method", "fmfl"], "unknown method 'fmfl'; did you mean 'ffml'?"),
-        (["synthetic", "--space", "papr"], "unknown space 'papr'; did you mean 'paper'?"),
-        (["synthetic", "--grid", "inner_lr"], "--grid takes NAME=V1,V2,… such as inner_lr=0.1,0.3"),
-        (["synthetic", "--grid", "l2=0.1,,1"], "--grid takes NAME=V1,V2,…"),
-        (["synthetic", "--grid", "l2=0", "--grid", "l2=1"], "--grid has 'l2' twice"),
-        (["synthetic", "--grid", "l3=0,1"], "unknown setting of ffml 'l3'; did you mean 'l2'?"),
-        (["synthetic", "--grid", "l2=0,much"], "setting 'l2' takes a number, got 'much'"),
-        (["synthetic", "--grid", "l2=0,-1"], "l2 must be >= 0, got -1.0"),
-        (["synthetic", "--grid", "l2=0,NaN"], "l2 must be a finite number, got nan"),
-        (["synthetic", "--grid", "seed=1,2"], "'seed' is the same for all settings tried; use"),
-        (["synthetic", "--grid", "l2=0,1", "--set", "l2=1"], "'l2' has both one value for all"),
-        (["synthetic", "--seeds", "5-7"], "seed 5 is one of those that tables report (0-47)"),
-        (["synthetic", "--seeds", "x"], "--seeds takes seeds such as"),
-        (["synthetic", "--random", "0"], "--random must be >= 1, got 0"),
-        (["synthetic", "--chunk", "0"], "--chunk must be >= 1, got 0"),
-        (["synthetic", "--target-dp", "1.5"], "--target-dp must be above 0 and at most 1, got 1.5"),
-        (["synthetic", "--min-validation", "0"], "--min-validation must be >= 1, got 0"),
-        (["synthetic", "--min-validation", "500"], "none of the rounds 7 to 13 of 20"),
-        (["synthetic", "--rounds", "0"], "rounds must be >= 1, got 0"),
-        (["synthetic", "--label", "y"], "--label is for tables of your own"),
-        (["synthetic", "--method", "refit", "--grid", "inverse_l2=1,2"], "method 'refit' calls"),
-        (["synthetic", "--preset", "papr"], "unknown preset 'papr'; did you mean 'paper'?"),
-    ],
-)
-def test_bad_input_is_one_line_and_leaves_nothing(arguments, message, run_main, tmp_path):
-    code, out, err = run_main("tune", *arguments)
-    assert code == 2 and err.startswith(f"error: {message}") and err.count("\n") == 1, err
-    assert list(tmp_path.iterdir()) == [] and "compute" not in out

@@ -1,0 +1,248 @@
+"""What a comparison says: means, differences, trade-offs, tables and the picture."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from comparisons import two_methods
+from scipy import stats
+
+from ffml.base import FFMLError
+from ffml.compare import (
+    at_equal_fairness,
+    draw_comparison,
+    markdown_tables,
+    paired_differences,
+    summarise_results,
+    write_results,
+)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    return two_methods(tmp_path_factory.mktemp("store"))
+
+
+def frame_of(values, rounds=6, n_validation=100, data="adult", label="a", validation=0.5):
+    """One row per seed and round; ``values[seed][t]`` is dp of round t + 1."""
+    return pd.DataFrame(
+        {
+            "label": label,
+            "method": "m",
+            "data": data,
+            "validation": validation,
+            "seed": seed,
+            "round": t,
+            "rounds": rounds,
+            "task": f"task {t}",
+            "n_rows": 200,
+            "n_support": 10,
+            "n_validation": n_validation,
+            "dp": dp,
+            "dp_low": 0.0,
+            "constraint:x": 0.0,
+            "iterations": 1,
+            "seconds": 0.5,
+            "undefined": "",
+        }
+        for seed, row in enumerate(values)
+        for t, dp in enumerate(row, start=1)
+    )
+
+
+def entry(summary, metric="dp", **where):
+    rows = summary[summary["metric"] == metric]
+    for name, value in where.items():
+        rows = rows[rows[name] == value]
+    [row] = rows.to_dict("records")
+    return row
+
+
+NAN = float("nan")
+
+
+def test_mean_over_rounds_then_over_seeds_with_the_t_interval():
+    values = [[9, 9, 9, 9, 0.2, 0.4], [9, 9, 9, 9, 0.6, NAN], [9, 9, 9, 9, 0.8, 1.0]]
+    summary = summarise_results(frame_of(values))
+    found, seeds = entry(summary), np.array([0.3, 0.6, 0.9])
+    assert found["mean"] == pytest.approx(0.6) and found["std"] == pytest.approx(0.3)
+    low, high = stats.t.interval(0.95, 2, seeds.mean(), stats.sem(seeds))
+    assert (found["low"], found["high"]) == pytest.approx((low, high))
+    assert high - 0.6 == pytest.approx(4.302653 * 0.3 / 3**0.5, rel=1e-5)
+    assert (found["seeds"], found["rounds"]) == (3, 5)
+    assert entry(summary, "seconds")["mean"] == pytest.approx(3.0)  # all rounds of a seed
+    assert set(summary["metric"]) == {"dp", "seconds"}
+
+
+def test_parts_of_a_stream():
+    values = [[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]]
+    for part, mean in (("all", 0.35), ("last_third", 0.55), ("last", 0.6)):
+        found = entry(summarise_results(frame_of(values), part=part))
+        assert found["mean"] == pytest.approx(mean)
+        assert all(np.isnan(found[name]) for name in ("std", "low", "high"))  # of a single seed
+    with pytest.raises(FFMLError, match="unknown part 'lst'; did you mean 'last'"):
+        summarise_results(frame_of(values), part="lst")
+
+
+def test_undefined_is_never_zero():
+    """A seed without a defined round does not count; without any seed, all is NaN."""
+    values = [[0.5] * 6, [NAN] * 6]
+    found = entry(summarise_results(frame_of(values)))
+    assert (found["mean"], found["seeds"], found["rounds"]) == (0.5, 1, 2)
+    nothing = entry(summarise_results(frame_of([[NAN] * 6] * 2)))
+    assert np.isnan([nothing[k] for k in ("mean", "std", "low", "high")]).all()
+    assert (nothing["seeds"], nothing["rounds"]) == (0, 0)
+    infinite = entry(summarise_results(frame_of([[np.inf] * 6, [1.0] * 6])))
+    assert infinite["mean"] == np.inf and np.isnan(infinite["std"])
+
+
+def test_rounds_with_few_rows_are_left_out_by_data_set():
+    few = pd.concat([frame_of([[0.5] * 6], n_validation=20, data=d) for d in ("adult", "crime")])
+    summary = summarise_results(few)
+    assert np.isnan(entry(summary, data="adult")["mean"])
+    assert entry(summary, data="crime")["mean"] == 0.5
+    assert entry(summarise_results(few, 20), data="adult")["mean"] == 0.5
+    assert np.isnan(entry(summarise_results(few, {"crime": 21}), data="crime")["mean"])
+    unjudged = frame_of([[NAN] * 6], n_validation=0)
+    assert entry(summarise_results(unjudged, 0))["rounds"] == 0
+
+
+def test_groups_stay_apart_and_in_order():
+    parts = [
+        frame_of([[0.1] * 6] * 2, label="z", validation=0.9),
+        frame_of([[0.2] * 6] * 2, label="z", validation=0.3),
+        frame_of([[0.3] * 6] * 2, label="a", validation=0.9),
+    ]
+    summary = summarise_results(pd.concat(parts))
+    dp = summary[summary["metric"] == "dp"]
+    assert dp[["label", "validation"]].to_numpy().tolist() == [["z", 0.9], ["z", 0.3], ["a", 0.9]]
+    assert dp["mean"].tolist() == pytest.approx([0.1, 0.2, 0.3])
+
+
+def test_differences_are_taken_seed_by_seed():
+    """The noise of seeds is many times the difference, and cancels."""
+    ours = [[0.0] * 4 + [x, x] for x in (0.1, 0.9, 0.4, 0.3)]
+    theirs = [[0.0] * 4 + [x, x] for x in (0.11, 0.93, NAN, 0.32)]
+    parts = [frame_of(ours, label="z"), frame_of(theirs, label="a"), frame_of(ours, label="b")]
+    table = paired_differences(pd.concat(parts))
+    assert list(dict.fromkeys(table["label"])) == ["a", "b"]
+    found, expected = entry(table, label="a"), np.array([0.01, 0.03, 0.02])
+    low, high = stats.t.interval(0.95, 2, expected.mean(), stats.sem(expected))
+    assert (found["mean"], found["low"], found["high"]) == pytest.approx((0.02, low, high))
+    assert found["seeds"] == 3 and entry(table, label="b")["mean"] == 0
+    from_a = paired_differences(pd.concat(parts), reference="a")
+    assert entry(from_a, label="z")["mean"] == pytest.approx(-0.02)
+    assert paired_differences(parts[0]).empty
+    with pytest.raises(FFMLError, match="unknown label 'c'"):
+        paired_differences(pd.concat(parts), reference="c")
+
+
+def test_seeds_that_one_method_lacks_are_left_out():
+    ours, theirs = frame_of([[0.2] * 6] * 3, label="z"), frame_of([[0.5] * 6] * 2, label="a")
+    assert entry(paired_differences(pd.concat([ours, theirs])))["seeds"] == 2
+    found = entry(paired_differences(pd.concat([theirs, ours])))
+    assert found["seeds"] == 2 and found["mean"] == pytest.approx(-0.3)
+
+
+def tradeoff_frame(points, seeds=4, noise=0.0):
+    """Six rounds a seed of every (label, fairness, accuracy); the method is the label's start."""
+    parts = []
+    for label, fairness, accuracy in points:
+        wobble = noise * np.resize([1, -1], seeds)
+        rows = frame_of([[fairness + w] * 6 for w in wobble], label=label)
+        rows = rows.assign(method=label.split()[0]).rename(columns={"dp": "dp_of_ceiling"})
+        parts.append(rows.assign(balanced_accuracy=accuracy + noise * (rows["seed"] % 3)))
+    return pd.concat(parts)
+
+
+def test_accuracy_at_the_same_fairness_is_read_off_the_others_curve():
+    curve = [("b 1", 0.6, 0.9), ("b 2", 1.0, 0.7), ("b worse", 0.8, 0.75), ("b 3", 0.5, 0.8)]
+    ours = [("a", 0.8, 0.85), ("a fairer", 1.1, 0.6), ("a unfair", 0.2, 0.9), ("a even", 1.0, 0.7)]
+    single = [("c", 0.8, 0.99)]  # has no curve
+    table = at_equal_fairness(tradeoff_frame(ours + curve + single))
+    assert list(table["label"]) == [label for label, *_ in ours] and set(table["other"]) == {"b"}
+    np.testing.assert_allclose(table["other_accuracy"], [0.8, 0.7, 0.9, 0.7])
+    np.testing.assert_allclose(table["difference"], [0.05, -0.1, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(table["low"], table["difference"])  # seeds are all alike
+    assert list(table["reached"]) == [True, False, True, True]
+    from_b = at_equal_fairness(tradeoff_frame(ours + curve), method="b")
+    assert set(from_b["other"]) == {"a"} and len(from_b) == 4
+    assert at_equal_fairness(tradeoff_frame(ours)).empty
+
+
+def test_intervals_at_the_same_fairness_are_of_the_seeds():
+    """Accuracy differs by seed, and so for both alike: differences are known better than either."""
+    shared = [("a", 0.8, 0.85), ("b 1", 0.6, 0.9), ("b 2", 1.0, 0.7)]
+    [row] = at_equal_fairness(tradeoff_frame(shared, 9, 0.01)).to_dict("records")
+    assert row["difference"] == pytest.approx(0.05) and row["high"] - row["low"] < 1e-9
+    alone = tradeoff_frame(shared, 9)
+    ours = alone["label"] == "a"
+    alone.loc[ours, "balanced_accuracy"] += 0.02 * np.resize([-1, 0, 1], ours.sum() // 6).repeat(6)
+    [row] = at_equal_fairness(alone).to_dict("records")
+    half = 1.96 * 0.02 * (2 / 3) ** 0.5 / 3  # of a mean of 9
+    assert row["high"] - row["difference"] == pytest.approx(half, rel=0.2)
+    [row] = at_equal_fairness(alone[alone["seed"] == 0]).to_dict("records")
+    assert np.isnan([row["low"], row["high"]]).all() and row["difference"] == pytest.approx(0.03)
+    undefined = alone.assign(dp_of_ceiling=NAN)
+    [row] = at_equal_fairness(undefined).to_dict("records")
+    assert np.isnan(row["difference"]) and not row["reached"]
+    undefined = alone.assign(dp_of_ceiling=alone["dp_of_ceiling"].where(alone["label"] != "b 2"))
+    [row] = at_equal_fairness(undefined).to_dict("records")
+    assert row["other_accuracy"] == pytest.approx(0.9) and not row["reached"]
+
+
+def test_files_and_tables(stored, tmp_path):
+    store, cells = stored
+    frame = store.load(cells)
+    summary = summarise_results(frame, 5)
+    facts = {"command": "ffml compare", "date": "2021-08-14", "cell_seconds": 120.0}
+    document = write_results(tmp_path / "out", frame, summary, facts)
+    with (tmp_path / "out" / "results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 16 and rows[-1]["label"] == "refit" and rows[8]["dp"] == ""
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["cores"] == document["cores"]
+    again = pd.read_csv(tmp_path / "out" / "summary.csv")
+    np.testing.assert_allclose(again["mean"], summary["mean"], rtol=1e-5)
+    page = (tmp_path / "out" / "summary.md").read_text()
+    assert page.startswith(markdown_tables(summary)) and "2 minutes of computing" in page
+    accuracy = entry(summary, "balanced_accuracy", label="twp")
+    half = accuracy["high"] - accuracy["mean"]
+    assert f"| {accuracy['mean']:.3f} ± {half:.3f} |" in page
+    differences = pd.read_csv(tmp_path / "out" / "differences.csv")
+    assert set(differences["label"]) == {"refit"} and "Minus twp, seed by seed" in page
+    dp = entry(summarise_results(frame, 10**6), "dp_of_ceiling", label="twp")
+    assert np.isnan(dp["mean"]) and "| twp | – | – | – |" in markdown_tables(
+        summarise_results(frame, 10**6)
+    )
+
+
+def test_variants_are_compared_at_the_same_fairness(stored, tmp_path):
+    store, cells = stored
+    frame = store.load(cells[:2]).assign(n_validation=50)
+    others = [frame.assign(label=f"mine {i}", method="mine") for i in range(2)]
+    others[1]["balanced_accuracy"] += 0.25
+    both = pd.concat([frame, *others])
+    facts = {"command": "ffml", "date": "2021-08-14", "cell_seconds": 1.0}
+    write_results(tmp_path, both, summarise_results(both), facts)
+    [row] = pd.read_csv(tmp_path / "equal_fairness.csv").to_dict("records")
+    assert (row["label"], row["other"], row["difference"]) == ("twp", "mine", -0.25)
+    page = (tmp_path / "summary.md").read_text()
+    assert "| variant | DP / ceiling | balanced accuracy | mine | difference |" in page
+    assert "| -0.250 (-0.250 to -0.250) |" in page
+    svg = (tmp_path / "comparison.svg").read_text()
+    assert ">mine<" in svg and ">mine 1<" not in svg  # variants of a method look alike
+
+
+def test_the_picture_shows_every_method_and_data_set(stored, tmp_path):
+    store, cells = stored
+    frame = store.load(cells)
+    other = frame.assign(data="folder/loans.csv")
+    pictures = draw_comparison(summarise_results(pd.concat([frame, other]), 5))
+    svg = pictures["svg"].decode()
+    for text in ("twp", "refit", "synthetic", ">loans<", "DP / ceiling", "EO / ceiling"):
+        assert text in svg
+    assert pictures["png"].startswith(b"\x89PNG")
+    undefined = summarise_results(frame, 10**6)  # nothing to show is no reason to fail
+    assert ">twp<" in draw_comparison(undefined)["svg"].decode()
