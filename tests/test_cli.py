@@ -88,7 +88,7 @@ BAD = [
     (["adult", "--bound", "-0.1"], "bound of demographic-parity must be >= 0, got -0.1"),
     (["synthetic", "--bound", "0", "--bound", "1"], "give one bound, or one for each of the 1"),
     (["bank", *["--bound", "0.1"] * 3], "give one bound, or one for each of the 2"),
-    (["adult", "--gap-spread", "-1"], "gap_spread must be >= 0, got -1.0"),
+    (["bank", "--data-home", "corrupt", "--gap-spread", "-1"], "gap_spread must be >= 0, got -1"),
     (["adult", "--positive-weight", "0"], "positive_weight must be > 0, got 0.0"),
     (["adult", "--inner-lr", "0"], "inner_lr must be > 0, got 0.0"),
     (["adult", "--num-inner-steps", "0"], "num_inner_steps must be >= 1, got 0"),

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
 from ffml.augmentation import augmented
-from ffml.base import FFMLError, Learner, Problem, Schema, Stream
+from ffml.base import FFMLError, Learner, Problem, Schema, SensitiveColumn, Stream
 from ffml.checks import at_least, one_of, positive
 from ffml.constraints import CONSTRAINTS, Constraint, combine
 from ffml.memory import MemorySettings
@@ -18,6 +18,9 @@ from ffml.presets import preset
 from ffml.problem import fair_classification
 from ffml.scaling import RunningScaler
 from ffml.sources import open_stream
+
+# To build a learner without data, and so to find out whether its settings will do.
+SMALLEST_SCHEMA = Schema(("feature",), (SensitiveColumn("group", ("a", "b")),))
 
 
 @dataclass(frozen=True)
@@ -195,11 +198,8 @@ def build(
 
 def check_config(config: RunConfig) -> None:
     """Refuse what cannot work whatever the data are, before they are loaded."""
-    one_of("method", config.method, METHODS)
-    build_model(config)
-    build_constraint(config)
+    build_learner(config, SMALLEST_SCHEMA, build_model(config), build_constraint(config))
     memory_settings(config)
-    positive(positive_weight=config.positive_weight)
     if config.rounds is not None:
         at_least(1, rounds=config.rounds)
     at_least(0, seed=config.seed, augment_to=config.augment_to)

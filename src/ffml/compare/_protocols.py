@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from ffml.base import FFMLError, Schema, SensitiveColumn
+from ffml.base import FFMLError
 from ffml.checks import one_of
 from ffml.compare._cell import Cell
 from ffml.compare._summary import MIN_VALIDATION, enough_rows
 from ffml.constraints import demographic_parity
-from ffml.experiment import RunConfig, configure_run, method_defaults
+from ffml.experiment import SMALLEST_SCHEMA, RunConfig, configure_run, method_defaults
 from ffml.methods import METHODS
 from ffml.models import linear
 from ffml.problem import fair_classification
@@ -161,6 +161,5 @@ def _refuse_unknown(settings: Mapping[str, Any], methods: Sequence[str]) -> None
 
 def _is_pure(method: str) -> bool:
     """Tell whether a method's decisions are compiled."""
-    schema = Schema(("x",), (SensitiveColumn("s", ("a", "b")),))
-    problem = fair_classification(schema, linear(), demographic_parity(0.1))
+    problem = fair_classification(SMALLEST_SCHEMA, linear(), demographic_parity(0.1))
     return METHODS[method](problem).pure
