@@ -97,9 +97,9 @@ def test_the_state_of_every_method_comes_back(method, workshop):
 def test_a_state_of_another_kind_is_refused():
     saved = leaves_by_name({"w": np.zeros(3, np.float32)}, "state")
     for like, message in (
-        ({}, r"has state\['w'\], which this method does not; resume with"),
-        ({"w": np.zeros(4, np.float32)}, r"is float32\[3\], but this run has float32\[4\]"),
-        ({"w": np.zeros(3)}, r"is float32\[3\], but this run has float64\[3\]"),
+        ({}, r"has state\['w'\], which this method does not; use the ffml"),
+        ({"w": np.zeros(4, np.float32)}, r"is float32\[3\], but this method has float32\[4\]"),
+        ({"w": np.zeros(3)}, r"is float32\[3\], but this method has float64\[3\]"),
         ({"w": "text"}, r"holds numbers only, and state\['w'\]"),
     ):
         with pytest.raises(FFMLError, match=message):

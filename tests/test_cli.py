@@ -99,6 +99,8 @@ BAD = [
     (["adult", "--model", "mlp", "--hidden", "0"], "hidden must be one or more widths >= 1"),
     (["adult", "--model", "linear", "--hidden", "4"], "model 'linear' has no setting 'hidden'"),
     (["adult", "--validation-fraction", "1"], "validation_fraction must be between 0 and 1"),
+    (["adult", "--noise-allowance", "-1"], "noise_allowance must be >= 0, got -1.0"),
+    (["bank", "--data-home", "corrupt", "--shots", "0"], "shots must be >= 1, got 0"),
     (["adult", "--temperature", "0"], "temperature must be > 0, got 0.0"),
     (["adult", "--preset", "papr"], "unknown preset 'papr'; did you mean 'paper'?"),
     (["adult", "--sensitive", "age"], "sensitive must be among ['sex', 'race'], got ['age']"),

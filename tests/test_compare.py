@@ -65,7 +65,7 @@ def test_a_changed_default_or_format_makes_another_key(monkeypatch):
     before = cell.key
     monkeypatch.setitem(METHODS, "twp", lambda problem, *, lr=123.0: None)
     other_default = cell.key
-    monkeypatch.setattr(cell_module, "RESULTS_FORMAT", 2)
+    monkeypatch.setattr(cell_module, "RESULTS_FORMAT", 1000)
     assert len({before, other_default, cell.key}) == 3
 
 

@@ -159,38 +159,71 @@ def tradeoff_frame(points, seeds=4, noise=0.0):
 
 def test_accuracy_at_the_same_fairness_is_read_off_the_others_curve():
     curve = [("b 1", 0.6, 0.9), ("b 2", 1.0, 0.7), ("b worse", 0.8, 0.75), ("b 3", 0.5, 0.8)]
-    ours = [("a", 0.8, 0.85), ("a fairer", 1.1, 0.6), ("a unfair", 0.2, 0.9), ("a even", 1.0, 0.7)]
+    ours = [("a", 0.8, 0.85), ("a fair", 1.1, 0.6), ("a unfair", 0.2, 0.9), ("a even", 1.0, 0.7)]
     single = [("c", 0.8, 0.99)]  # has no curve
     table = at_equal_fairness(tradeoff_frame(ours + curve + single))
     assert list(table["label"]) == [label for label, *_ in ours] and set(table["other"]) == {"b"}
     np.testing.assert_allclose(table["other_accuracy"], [0.8, 0.7, 0.9, 0.7])
     np.testing.assert_allclose(table["difference"], [0.05, -0.1, 0.0, 0.0], atol=1e-12)
-    np.testing.assert_allclose(table["low"], table["difference"])  # seeds are all alike
-    assert list(table["reached"]) == [True, False, True, True]
-    from_b = at_equal_fairness(tradeoff_frame(ours + curve), method="b")
+    np.testing.assert_allclose(table["low"], table["difference"], atol=1e-12)  # seeds are alike
+    assert list(table["curve"]) == ["as fair", "as fair", "fairer", "as fair"]  # 1 is all
+    assert set(table["seeds"]) == {4}
+    from_b = at_equal_fairness(tradeoff_frame(ours[2:3] + ours[:1] + curve), method="b")
     assert set(from_b["other"]) == {"a"} and len(from_b) == 4
+    assert list(from_b["curve"]) == ["as fair", "less fair", "as fair", "as fair"]
     assert at_equal_fairness(tradeoff_frame(ours)).empty
+    with pytest.raises(FFMLError, match="unknown fairness 'disc'"):  # of which less is fairer
+        at_equal_fairness(tradeoff_frame(ours), fairness="disc")
 
 
-def test_intervals_at_the_same_fairness_are_of_the_seeds():
-    """Accuracy differs by seed, and so for both alike: differences are known better than either."""
-    shared = [("a", 0.8, 0.85), ("b 1", 0.6, 0.9), ("b 2", 1.0, 0.7)]
-    [row] = at_equal_fairness(tradeoff_frame(shared, 9, 0.01)).to_dict("records")
+THREE = [("a", 0.8, 0.85), ("b 1", 0.6, 0.9), ("b 2", 1.0, 0.7)]
+
+
+def test_intervals_at_the_same_fairness_are_paired():
+    """What moves all variants of a seed alike cancels, and so do moves along the curve."""
+    [row] = at_equal_fairness(tradeoff_frame(THREE, 9, 0.01)).to_dict("records")
     assert row["difference"] == pytest.approx(0.05) and row["high"] - row["low"] < 1e-9
-    alone = tradeoff_frame(shared, 9)
-    ours = alone["label"] == "a"
-    alone.loc[ours, "balanced_accuracy"] += 0.02 * np.resize([-1, 0, 1], ours.sum() // 6).repeat(6)
-    [row] = at_equal_fairness(alone).to_dict("records")
-    half = 1.96 * 0.02 * (2 / 3) ** 0.5 / 3  # of a mean of 9
-    assert row["high"] - row["difference"] == pytest.approx(half, rel=0.2)
-    [row] = at_equal_fairness(alone[alone["seed"] == 0]).to_dict("records")
-    assert np.isnan([row["low"], row["high"]]).all() and row["difference"] == pytest.approx(0.03)
-    undefined = alone.assign(dp_of_ceiling=NAN)
-    [row] = at_equal_fairness(undefined).to_dict("records")
-    assert np.isnan(row["difference"]) and not row["reached"]
-    undefined = alone.assign(dp_of_ceiling=alone["dp_of_ceiling"].where(alone["label"] != "b 2"))
-    [row] = at_equal_fairness(undefined).to_dict("records")
-    assert row["other_accuracy"] == pytest.approx(0.9) and not row["reached"]
+    frame = tradeoff_frame(THREE, 9)
+    ours, moves = frame["label"] == "a", np.linspace(-0.1, 0.1, 9).repeat(6)
+    along = frame.copy()
+    along.loc[ours, "dp_of_ceiling"] += moves
+    along.loc[ours, "balanced_accuracy"] -= moves / 2  # the slope of b
+    [row] = at_equal_fairness(along).to_dict("records")
+    assert row["difference"] == pytest.approx(0.05) and row["high"] - row["low"] < 1e-9
+    across = frame.copy()
+    across.loc[ours, "balanced_accuracy"] += moves
+    [row] = at_equal_fairness(across).to_dict("records")
+    expected = stats.t.interval(0.95, 8, 0.05, stats.sem(moves[::6]))
+    assert (row["low"], row["high"]) == pytest.approx(expected)
+
+
+def test_intervals_at_the_same_fairness_cover():
+    rng, covered = np.random.default_rng(0), 0
+    for _ in range(200):
+        frame = tradeoff_frame([("a", 0.8, 0.8), *THREE[1:]], 5)
+        for name in ("dp_of_ceiling", "balanced_accuracy"):
+            frame[name] += 0.02 * rng.normal(size=len(frame) // 6).repeat(6)
+        [row] = at_equal_fairness(frame).to_dict("records")
+        covered += row["low"] <= 0 <= row["high"]
+    assert 0.91 < covered / 200 < 0.99
+
+
+def test_at_the_same_fairness_only_what_is_defined_counts():
+    frame = tradeoff_frame(THREE, 4)
+    [row] = at_equal_fairness(frame[frame["seed"] == 0]).to_dict("records")
+    assert np.isnan([row["low"], row["high"]]).all() and row["difference"] == pytest.approx(0.05)
+    frame["balanced_accuracy"] += 0.1 * (frame["seed"] >= 2)  # easier seeds, for all alike
+    partly = (frame["label"] == "b 1") & (frame["seed"] >= 2)
+    [row] = at_equal_fairness(frame.assign(dp_of_ceiling=frame["dp_of_ceiling"].mask(partly)))[
+        ["difference", "seeds"]
+    ].to_dict("records")
+    assert row == {"difference": pytest.approx(0.05), "seeds": 2}
+    never = frame.assign(dp_of_ceiling=frame["dp_of_ceiling"].mask(frame["label"] == "b 2"))
+    [row] = at_equal_fairness(never).to_dict("records")
+    assert row["seeds"] == 4 and row["difference"] == pytest.approx(-0.05)
+    assert row["curve"] == "less fair"
+    [row] = at_equal_fairness(frame.assign(dp_of_ceiling=NAN)).to_dict("records")
+    assert np.isnan(row["difference"]) and row["seeds"] == 0
 
 
 def test_files_and_tables(stored, tmp_path):
@@ -221,7 +254,7 @@ def test_files_and_tables(stored, tmp_path):
 def test_variants_are_compared_at_the_same_fairness(stored, tmp_path):
     store, cells = stored
     frame = store.load(cells[:2]).assign(n_validation=50)
-    others = [frame.assign(label=f"mine {i}", method="mine") for i in range(2)]
+    others = [frame.assign(label=f"mine |{i}|", method="mine") for i in range(2)]
     others[1]["balanced_accuracy"] += 0.25
     both = pd.concat([frame, *others])
     facts = {"command": "ffml", "date": "2021-08-14", "cell_seconds": 1.0}
@@ -231,8 +264,13 @@ def test_variants_are_compared_at_the_same_fairness(stored, tmp_path):
     page = (tmp_path / "summary.md").read_text()
     assert "| variant | DP / ceiling | balanced accuracy | mine | difference |" in page
     assert "| -0.250 (-0.250 to -0.250) |" in page
+    assert r"| mine \|1\| |" in page
+    [same] = json.loads((tmp_path / "summary.json").read_text())["equal_fairness"]
+    assert same["difference"] == pytest.approx(-0.25)
     svg = (tmp_path / "comparison.svg").read_text()
-    assert ">mine<" in svg and ">mine 1<" not in svg  # variants of a method look alike
+    assert ">mine<" in svg and ">|1|<" in svg  # variants of a method look alike
+    write_results(tmp_path, frame, summarise_results(frame), facts)
+    assert pd.read_csv(tmp_path / "equal_fairness.csv").empty
 
 
 def test_the_picture_shows_every_method_and_data_set(stored, tmp_path):

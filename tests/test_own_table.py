@@ -121,7 +121,9 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     saved = checkpoints.load()
     checkpoints.restore(saved, loop)
     known = leaves_by_name(loop.state, "state")
-    assert known.keys() - model.state.keys() <= {n for n in known if "optimizer" in n}
+    kept = ("state.params", "state.multipliers", "state.surprise")  # no rows, nothing to learn
+    assert model.state.keys() >= {name for name in known if name.startswith(kept)}
+    assert place == "run" or all(name.startswith(kept) for name in model.state)
     for name, array in model.state.items():
         np.testing.assert_array_equal(array, known[name])
     large = np.array([5.0], np.float32)  # so that gaps matter, and their shift turns them round

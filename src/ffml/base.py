@@ -99,7 +99,8 @@ class Batch(NamedTuple):
     s: Array  # (n, contrasts) memberships, see `Schema.memberships`
     mask: Array  # (n,) 1. for a row, 0. for padding
     weight: Array  # (n,) how many rows of the task a row stands for, up to a factor; 0. for padding
-    pool: Array  # () how many different rows the batch was drawn from
+    pool: Array  # () how many rows the part of the task has that the batch stands for
+    different: Array = 1.0  # (n,) how many different rows a row is: less than 1 if drawn repeatedly
 
 
 class LabelledTask(NamedTuple):

@@ -57,6 +57,7 @@ def support_batch(
         mask=mask,
         weight=mask * np.repeat(np.float32(counts / max(len(rows), 1)), shots),
         pool=np.int32(len(rows)),
+        different=np.repeat(np.float32(np.minimum(counts / shots, 1)), shots),
     )
 
 
@@ -74,6 +75,7 @@ def padded_batch(task: Task, schema: Schema, rows: np.ndarray) -> Batch:
         mask=mask,
         weight=mask,
         pool=np.int32(len(rows)),
+        different=mask,
     )
 
 

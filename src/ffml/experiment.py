@@ -13,7 +13,7 @@ from ffml.constraints import CONSTRAINTS, Constraint, combine
 from ffml.memory import MemorySettings
 from ffml.methods import METHODS
 from ffml.models import MODELS, Model
-from ffml.online import OnlineLoop
+from ffml.online import OnlineLoop, check_judging
 from ffml.presets import preset
 from ffml.problem import fair_classification
 from ffml.scaling import RunningScaler
@@ -200,6 +200,7 @@ def check_config(config: RunConfig) -> None:
     """Refuse what cannot work whatever the data are, before they are loaded."""
     build_learner(config, SMALLEST_SCHEMA, build_model(config), build_constraint(config))
     memory_settings(config)
+    check_judging(config.validation_fraction, config.shots, config.judge_min_rows)
     if config.rounds is not None:
         at_least(1, rounds=config.rounds)
     at_least(0, seed=config.seed, augment_to=config.augment_to)

@@ -47,6 +47,14 @@ class Round:
     seconds: float
 
 
+def check_judging(validation_fraction: float, shots: int, judge_min_rows: int) -> None:
+    """Refuse settings of a round that cannot work."""
+    if not 0 < validation_fraction < 1:
+        raise FFMLError(f"validation_fraction must be between 0 and 1, got {validation_fraction}")
+    at_least(1, shots=shots)
+    at_least(0, judge_min_rows=judge_min_rows)
+
+
 @dataclass
 class OnlineLoop:
     """Plays one task after another. Everything that the next round needs is in its fields.
@@ -74,12 +82,8 @@ class OnlineLoop:
     clipped_violation: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        if not 0 < self.validation_fraction < 1:
-            raise FFMLError(
-                f"validation_fraction must be between 0 and 1, got {self.validation_fraction}"
-            )
-        at_least(1, shots=self.shots)
-        at_least(0, judge_after=self.judge_after, judge_min_rows=self.judge_min_rows)
+        check_judging(self.validation_fraction, self.shots, self.judge_min_rows)
+        at_least(0, judge_after=self.judge_after)
         compiled = jax.jit if self.learner.pure else (lambda function: function)
         self._adapt, self._update = compiled(self.learner.adapt), compiled(self.learner.update)
         self._key = jax.random.key(self.seed)

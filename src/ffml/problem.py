@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from ffml.base import Array, Batch, FFMLError, Params, Problem, Schema
-from ffml.checks import positive
+from ffml.base import Array, Batch, Params, Problem, Schema
+from ffml.checks import at_least, positive
 from ffml.constraints import Constraint
 from ffml.models import Model
 
@@ -48,8 +48,7 @@ def fair_classification(
     >>> problem.num_constraints
     1
     """
-    if not isinstance(l2, jax.core.Tracer) and not l2 >= 0:
-        raise FFMLError(f"l2 must be >= 0, got {l2}")
+    at_least(0, l2=l2, noise_allowance=noise_allowance)
     positive(positive_weight=positive_weight)
     false_alarm, missed = label_costs(positive_weight)
     init, apply = model

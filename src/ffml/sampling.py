@@ -1,5 +1,7 @@
 """Class-balanced, disjoint support and query draws, under jit."""
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 
@@ -19,39 +21,49 @@ def draw_support_and_query(key: Array, task: LabelledTask, shots: int) -> tuple[
     positive = _draw_class(key_positive, task.counts[1], num_rows, shots)
     labels = jnp.repeat(jnp.array([0.0, 1.0]), shots)
 
-    def batch(part: int) -> tuple[Array, Array]:
-        (low, low_mask), (high, high_mask) = negative[part], positive[part]
-        rows = jnp.concatenate([low, task.counts[0] + high])
-        return rows, jnp.concatenate([jnp.full(shots, low_mask), jnp.full(shots, high_mask)])
+    def places(part: int) -> Array:
+        return jnp.concatenate([negative[part].places, task.counts[0] + positive[part].places])
 
-    (support, support_mask), (query, query_mask) = batch(0), batch(1)
-    rows = jnp.concatenate([support, query])  # one gather for both
+    rows = jnp.concatenate([places(0), places(1)])  # one gather for both
     x, s = jnp.asarray(task.x)[rows], jnp.asarray(task.s)[rows]
     size = task.totals.sum()
     weight = jnp.repeat(task.totals / jnp.maximum(size, 1), shots)
     pool = (size + 1) // 2
-    return (
-        Batch(x[: 2 * shots], labels, s[: 2 * shots], support_mask, support_mask * weight, pool),
-        Batch(x[2 * shots :], labels, s[2 * shots :], query_mask, query_mask * weight, size - pool),
-    )
+
+    def batch(part: int, pool: Array) -> Batch:
+        here = slice(2 * shots * part, 2 * shots * (part + 1))
+        worth = jnp.stack([negative[part].different, positive[part].different])
+        different = jnp.repeat(worth, shots)
+        mask = (different > 0) * 1.0
+        return Batch(x[here], labels, s[here], mask, mask * weight, pool, different)
+
+    return batch(0, pool), batch(1, size - pool)
 
 
-def _draw_class(
-    key: Array, count: Array, num_rows: int, shots: int
-) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Return (positions, mask) for support and for query, among ``count`` rows of one class."""
+class _Drawn(NamedTuple):
+    """Rows of one class for one part."""
+
+    places: Array  # (shots,) among the rows of the class
+    different: Array  # () how many different rows each of them is; 0 if there are none
+
+
+def _draw_class(key: Array, count: Array, num_rows: int, shots: int) -> tuple[_Drawn, _Drawn]:
+    """Draw support and query rows among the ``count`` rows of one class."""
     key_order, key_support, key_query = jax.random.split(key, 3)
     order = _random_order(key_order, count, num_rows)
     enough = count >= 2 * shots
     half = (count + 1) // 2
-    places = jnp.arange(shots)
-    support = jnp.where(enough, places, _with_replacement(key_support, half, shots))
+    first = jnp.arange(shots)
+    support = jnp.where(enough, first, _with_replacement(key_support, half, shots))
     query = jnp.where(
-        enough, shots + places, half + _with_replacement(key_query, count - half, shots)
+        enough, shots + first, half + _with_replacement(key_query, count - half, shots)
     )
     return (
-        (order[support], (half > 0).astype(float)),
-        (order[jnp.minimum(query, num_rows - 1)], (count - half > 0).astype(float)),
+        _Drawn(order[support], jnp.where(enough, 1.0, _worth(half, shots))),
+        _Drawn(
+            order[jnp.minimum(query, num_rows - 1)],
+            jnp.where(enough, 1.0, _worth(count - half, shots)),
+        ),
     )
 
 
@@ -70,3 +82,11 @@ def _random_order(key: Array, count: Array, num_rows: int) -> Array:
 
 def _with_replacement(key: Array, count: Array, shots: int) -> Array:
     return jax.random.randint(key, (shots,), 0, jnp.maximum(count, 1))
+
+
+def _worth(count: Array, shots: int) -> Array:
+    """Count the people that each of ``shots`` draws with replacement from ``count`` is worth.
+
+    The mean of n draws from m people is as uncertain as that of ``nm/(n + m - 1)`` people.
+    """
+    return count / jnp.maximum(count + shots - 1, 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -183,7 +183,8 @@ def show_tables(console: Console, summary: "pd.DataFrame") -> None:
             title=found.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0
         )
         for i, name in enumerate(found.header):
-            table.add_column(SHORT.get(name, name), justify="right" if i else "left", no_wrap=True)
+            justify: JustifyMethod = "right" if i else "left"
+            table.add_column(SHORT.get(name, name), justify=justify, no_wrap=i > 0)
         for line in found.lines:
             table.add_row(*(cell.replace(" ± ", "±").replace("±0.", "±.") for cell in line))
         console.print(table)

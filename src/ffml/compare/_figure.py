@@ -1,5 +1,6 @@
 """A comparison in one picture: accuracy against fairness, one dot a method or variant."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ffml.compare._summary import GROUP
+from ffml.compare._tradeoff import trade_off_curve
 from ffml.pictures import figure_style, picture_bytes
 
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ def draw_comparison(
 
     Args:
         summary: of `summarise_results`.
-        method_of: label -> method. Variants of a method look alike, with a line through them in the
-            order of accuracy; by default a label is a method.
+        method_of: label -> method. Variants of a method look alike, with what their labels add to
+            its name beside them, and their trade-off curve; by default a label is a method.
 
     Returns:
         The picture's bytes by file format, "svg" and "png".
@@ -93,7 +95,10 @@ def _draw_panel(
         axes.plot([x, x], [low, high], color=colour, lw=1, alpha=0.45, zorder=2)
         size = 13 if shape == "*" else 7
         axes.plot(x, y, shape, color=colour, ms=size, mec="white", label=method, zorder=3)
-        places.setdefault(method, []).append((y, x))
+        if math.isfinite(x) and math.isfinite(y):
+            places.setdefault(method, []).append((x, y))
+            own = str(label).removeprefix(method).strip()
+            axes.annotate(own, (x, y), (5, 4), textcoords="offset points", fontsize=6.5)
     for method, points in places.items():
-        accuracy, fairness = zip(*sorted(points), strict=True)
-        axes.plot(fairness, accuracy, color=looks[method][0], lw=1.4, zorder=2)
+        curve = [points[i] for i in trade_off_curve(points)]
+        axes.plot(*zip(*curve, strict=True), color=looks[method][0], lw=1.4, zorder=2)

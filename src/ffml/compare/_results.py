@@ -34,7 +34,9 @@ def how_measured(seeds: int) -> str:
     )
 
 
-def results_document(summary: pd.DataFrame, facts: Mapping[str, Any]) -> dict[str, Any]:
+def results_document(
+    summary: pd.DataFrame, equal: pd.DataFrame, facts: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return summary.json: how the numbers came about, and the numbers."""
     return {
         **facts,
@@ -42,6 +44,7 @@ def results_document(summary: pd.DataFrame, facts: Mapping[str, Any]) -> dict[st
         "versions": {"python": platform.python_version(), **versions()},
         "cores": available_cores(),
         "summary": summary.to_dict("records"),
+        "equal_fairness": equal.to_dict("records"),
     }
 
 
@@ -56,19 +59,18 @@ def write_results(
         summary: of `summarise_results`.
         facts: what else to keep, such as ``command``, ``date`` and ``wall_seconds``.
     """
-    document = results_document(summary, facts)
+    equal = at_equal_fairness(frame)
+    document = results_document(summary, equal, facts)
     reference = frame["label"].iloc[0]
     differences = paired_differences(frame, reference)
-    equal = at_equal_fairness(frame)
     texts = {
         RESULTS: _csv(frame),
         SUMMARY: _csv(summary),
         PAIRED: _csv(differences),
+        EQUAL: _csv(equal),
         DOCUMENT: to_json(document),
         PAGE: _page(summary, differences, reference, equal, document),
     }
-    if len(equal):
-        texts[EQUAL] = _csv(equal)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         durable.write_atomically(folder / name, text)
@@ -105,8 +107,11 @@ def _page(
         ]
     if len(equal):
         parts += [
-            "Balanced accuracy beside that of other methods where they are as even in DP (on the "
-            "lines between their variants; intervals from a bootstrap over seeds):",
+            "Balanced accuracy beside that of other methods where they are as even in DP: on the "
+            "lines between their best variants, which flatters them a little. < marks a method "
+            "that is less even than the variant with all settings (its most even one is shown), > "
+            "one that is more even with all (its most accurate one is shown); in brackets the 95 % "
+            "t-interval of the difference over seeds:",
             equal_fairness_tables(equal).rstrip(),
         ]
     return "\n\n".join([*parts, made]) + "\n"

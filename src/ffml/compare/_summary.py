@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -113,15 +114,18 @@ def by_seed_means(
 
 def _over_seeds(means: pd.DataFrame, **more: pd.DataFrame) -> pd.DataFrame:
     """Average over seeds, with the 95 % t-interval of the mean."""
-    from scipy.stats import t
-
     grouped = means.groupby(level=GROUP, sort=False)
     with np.errstate(invalid="ignore"):  # an infinite loss has no deviation
         parts = {"mean": grouped.mean(), "std": grouped.std(), "seeds": grouped.count()} | more
     table = pd.concat(
         {k: v.rename_axis(columns="metric").stack() for k, v in parts.items()}, axis=1
     )
-    half_width = t.ppf(0.975, table["seeds"] - 1) * table["std"] / np.sqrt(table["seeds"])
-    return table.assign(
-        low=table["mean"] - half_width, high=table["mean"] + half_width
-    ).reset_index()
+    half = half_width(table["std"], table["seeds"])
+    return table.assign(low=table["mean"] - half, high=table["mean"] + half).reset_index()
+
+
+def half_width(deviation: Any, seeds: Any) -> Any:
+    """Return half of the width of a mean's 95 % t-interval, from the deviation over seeds."""
+    from scipy.stats import t
+
+    return t.ppf(0.975, seeds - 1) * deviation / np.sqrt(seeds)

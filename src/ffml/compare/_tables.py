@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ffml.compare._summary import GROUP
+from ffml.compare._tradeoff import FAIRER, LESS_FAIR
 
 COLUMNS = {
     "DP / ceiling": "dp_of_ceiling",
@@ -19,6 +20,7 @@ COLUMNS = {
 }
 DIFFERENCES = {name: COLUMNS[name] for name in list(COLUMNS)[:4]}
 UNDEFINED = "–"
+_MARKS = {LESS_FAIR: " <", FAIRER: " >"}
 
 
 class DataTable(NamedTuple):
@@ -57,7 +59,10 @@ def markdown_tables(
 
 
 def equal_fairness_tables(equal: pd.DataFrame) -> str:
-    """Return what `at_equal_fairness` found as Markdown; ``<`` marks a curve that is less fair."""
+    """Return what `at_equal_fairness` found as Markdown.
+
+    ``<`` marks a curve that is less fair than the variant everywhere, ``>`` one that is fairer.
+    """
     several = equal["validation"].nunique() > 1
     groups: Any = equal.groupby(["data", "validation", "other"], sort=False)
     tables = []
@@ -78,7 +83,7 @@ def _equal_line(row: Mapping[Hashable, Any]) -> list[str]:
         row["label"],
         f"{fairness:.3f}",
         f"{accuracy:.3f}",
-        f"{theirs:.3f}" + ("" if row["reached"] else " <"),
+        f"{theirs:.3f}{_MARKS.get(row['curve'], '')}",
         f"{difference:+.3f}{interval}",
     ]
 
@@ -87,6 +92,7 @@ def _markdown(tables: Iterable[DataTable]) -> str:
     parts = []
     for table in tables:
         rows = [table.header, ["---"] + ["---:"] * (len(table.header) - 1), *table.lines]
+        rows = [[cell.replace("|", r"\|") for cell in row] for row in rows]
         parts.append(f"**{table.title}**\n\n" + "\n".join(f"| {' | '.join(r)} |" for r in rows))
     return "\n\n".join(parts) + "\n"
 

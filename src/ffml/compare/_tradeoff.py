@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ffml.compare._summary import MIN_VALIDATION, by_seed_means
+from ffml.checks import one_of
+from ffml.compare._summary import MIN_VALIDATION, by_seed_means, half_width
 
-RESAMPLES = 2000
-INTERVAL = (2.5, 97.5)  # per cent
+RATIOS = ("dp_of_ceiling", "eo_of_ceiling", "dp", "eo")  # metrics of which more is fairer
+EQUAL, LESS_FAIR, FAIRER = "as fair", "less fair", "fairer"
 
 
 def at_equal_fairness(
@@ -23,16 +24,18 @@ def at_equal_fairness(
     """Compare a method with others where they are as fair as it is.
 
     A method that was run with several settings (variants) has a trade-off curve: from the most
-    accurate variant to the fairest, along the straight lines that no variant is above. (It is a
-    little too good, as the best of several noisy means is.) Each variant of ``method`` is compared
-    with the point of such a curve that is as fair. A variant less fair than the whole curve is
-    compared with its most accurate point; one that is fairer, with its fairest, and ``reached`` is
-    False.
+    accurate variant to the fairest, by the straight lines that no variant is above. (It is a little
+    too good, as the best of several noisy means is.) Each variant of ``method`` is compared with
+    the point of such a curve that is as fair. A variant less fair than the whole curve is compared
+    with its most accurate point, one that is fairer with its fairest.
+
+    Seeds are compared one by one: that a variant happened to be fairer in some seed is made good
+    for by the curve's slope. What counts are seeds in which all numbers are defined.
 
     Args:
         frame: of `Store.load`.
         method: whose variants are compared; by default the method of the first row.
-        fairness: the metric that is to be equal.
+        fairness: the metric that is to be equal, one of `RATIOS`.
         accuracy: the metric that is compared.
         min_validation: as in `summarise_results`.
         part: as in `summarise_results`.
@@ -41,9 +44,10 @@ def at_equal_fairness(
         One row per data set, validation share, other method with at least two variants, and variant
         of ``method``: its ``label``, its mean ``fairness`` and ``accuracy``, the ``other`` method,
         its ``other_accuracy`` there, the ``difference`` in accuracy (the method's minus the
-        other's), ``low`` and ``high`` of its 95 % interval (percentiles of a bootstrap over the
-        seeds that variant and curve share), and ``reached``.
+        other's), ``low`` and ``high`` of its 95 % t-interval, the number of ``seeds``, and whether
+        the ``curve`` is "as fair" somewhere, "less fair" or "fairer" everywhere.
     """
+    one_of("fairness", fairness, dict.fromkeys(RATIOS))
     method = method or str(frame["method"].iloc[0])
     method_of = dict(zip(frame["label"], frame["method"], strict=True))
     means, _ = by_seed_means(frame, min_validation, part)
@@ -54,8 +58,21 @@ def at_equal_fairness(
         for (data, validation), found in groups
         for row in _comparisons(found.droplevel(place), method, method_of)
     ]
-    columns = [*place, "label", "other", "fairness", "accuracy", "other_accuracy"]
-    return pd.DataFrame(rows, columns=[*columns, "difference", "low", "high", "reached"])
+    columns = [*place, "label", "other", "fairness", "accuracy", "other_accuracy", "difference"]
+    return pd.DataFrame(rows, columns=[*columns, "low", "high", "seeds", "curve"])
+
+
+def trade_off_curve(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Choose among points (fairness, accuracy) those of the curve, the most accurate one first.
+
+    >>> trade_off_curve([(0.5, 0.8), (0.6, 0.9), (0.8, 0.75), (1.0, 0.7)])
+    [1, 3]
+    """
+    curve = [max(range(len(points)), key=lambda i: (points[i][1], points[i][0]))]
+    while fairer := [i for i, point in enumerate(points) if point[0] > points[curve[-1]][0]]:
+        x, y = points[curve[-1]]
+        curve.append(max(fairer, key=lambda i: (points[i][1] - y) / (points[i][0] - x)))
+    return curve
 
 
 def _comparisons(
@@ -70,48 +87,55 @@ def _comparisons(
             continue
         for label in labels:
             if method_of[label] == method:
-                compared = [points[label], *(points[name] for name in curve)]
-                yield {"label": label, "other": other, **_compared(compared)}
+                compared = _compared(points[label], [points[name] for name in curve])
+                yield {"label": label, "other": other, **compared}
 
 
-def _compared(points: list[pd.DataFrame]) -> dict[str, object]:
-    """Compare the first of some points, (fairness, accuracy) by seed, with the others' curve."""
-    seeds = sorted(set.intersection(*(set(rows.index) for rows in points)))
-    values = np.stack([rows.loc[seeds].to_numpy(float) for rows in points])  # (points, seeds, 2)
-    own, *curve = _means(values)
-    there = _accuracy_at(own[0], curve)
-    low = high = np.nan
-    if len(seeds) > 1 and np.isfinite([*own, there]).all():
-        draws = np.random.default_rng(0).integers(len(seeds), size=(RESAMPLES, len(seeds)))
-        resampled = np.moveaxis(_means(values[:, draws].swapaxes(1, 2)), 1, 0)
-        differences = [own[1] - _accuracy_at(own[0], curve) for own, *curve in resampled]
-        low, high = np.nanpercentile(differences, INTERVAL)
+def _compared(own: pd.DataFrame, others: Sequence[pd.DataFrame]) -> dict[str, object]:
+    """Compare (fairness, accuracy) by seed with the curve of others."""
+    defined = [rows.dropna() for rows in (own, *others)]
+    used = [defined[0], *(rows for rows in defined[1:] if len(rows))]
+    seeds = sorted(set.intersection(*(set(rows.index) for rows in used)))
+    if len(used) < 2 or not seeds:
+        nothing = ("fairness", "accuracy", "other_accuracy", "difference", "low", "high")
+        return dict.fromkeys(nothing, np.nan) | {"seeds": 0, "curve": ""}
+    values = np.stack([rows.loc[seeds].to_numpy(float) for rows in used])  # (1 + points, seeds, 2)
+    mean, *points = ((float(x), float(y)) for x, y in values.mean(1))
+    weights, slope, place = _point_of_curve(mean[0], points)
+    ahead = values[0] - np.tensordot(weights, values[1:], 1)  # (seeds, 2) of the curve's point
+    differences = ahead[:, 1] - slope * ahead[:, 0]
+    difference = float(differences.mean())
+    spread = float(differences.std(ddof=1)) if len(seeds) > 1 else np.nan
+    half = float(half_width(spread, len(seeds)))
     return {
-        "fairness": own[0],
-        "accuracy": own[1],
-        "other_accuracy": there,
-        "difference": own[1] - there,
-        "low": low,
-        "high": high,
-        "reached": any(point[0] >= own[0] for point in curve),
+        "fairness": mean[0],
+        "accuracy": mean[1],
+        "other_accuracy": mean[1] - difference,
+        "difference": difference,
+        "low": difference - half,
+        "high": difference + half,
+        "seeds": len(seeds),
+        "curve": place,
     }
 
 
-def _means(values: np.ndarray) -> np.ndarray:
-    """Average over seeds, the second axis, what is defined."""
-    defined = np.isfinite(values)
-    count = defined.sum(1)
-    total = np.where(defined, values, 0).sum(1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+def _point_of_curve(
+    fairness: float, points: Sequence[tuple[float, float]]
+) -> tuple[np.ndarray, float, str]:
+    """Find the point of a curve that is as fair: a mean of points, and the slope there.
 
-
-def _accuracy_at(fairness: float, points: Sequence[np.ndarray]) -> float:
-    """Read the trade-off curve of some points (fairness, accuracy) off."""
-    defined = [tuple(point) for point in points if np.isfinite(point).all()]
-    if not defined:
-        return np.nan
-    curve = [max(defined, key=lambda point: (point[1], point[0]))]
-    while fairer := [point for point in defined if point[0] > curve[-1][0]]:
-        x, y = curve[-1]
-        curve.append(max(fairer, key=lambda point: (point[1] - y) / (point[0] - x)))
-    return float(np.interp(fairness, [x for x, _ in curve], [y for _, y in curve]))
+    Nothing is fairer than a ratio of 1: beyond it, a curve that gets so far is as fair.
+    """
+    curve = trade_off_curve(points)
+    x, weights, slope = [points[i][0] for i in curve], np.zeros(len(points)), 0.0
+    if fairness <= x[0]:
+        weights[curve[0]] = 1
+        return weights, slope, EQUAL if fairness == x[0] else FAIRER
+    if fairness >= x[-1]:
+        weights[curve[-1]] = 1
+        return weights, slope, EQUAL if x[-1] >= min(fairness, 1) else LESS_FAIR
+    right = int(np.searchsorted(x, fairness))
+    (x0, y0), (x1, y1) = points[curve[right - 1]], points[curve[right]]
+    share = (fairness - x0) / (x1 - x0)
+    weights[curve[right - 1]], weights[curve[right]] = 1 - share, share
+    return weights, (y1 - y0) / (x1 - x0), EQUAL

@@ -49,7 +49,7 @@ def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]
     return jnp.where(both, mean_inside - mean_outside, 0.0), both.astype(values.dtype)
 
 
-def chance_gap(values: Array, members: Array, rows: Array, different: Array = 1.0) -> Array:
+def chance_gap(values: Array, members: Array, rows: Array, *, different: Array = 1.0) -> Array:
     """Mean size of the gap that chance alone makes: values unrelated to groups, as many rows.
 
     The difference of two means of ``n₁`` and ``n₂`` rows with variance v is nearly normal with
@@ -73,7 +73,7 @@ def variance(values: Array, rows: Array) -> Array:
     return shares @ (values - shares @ values) ** 2
 
 
-def effective_rows(weights: Array, different: Array = 1.0) -> Array:
+def effective_rows(weights: Array, *, different: Array = 1.0) -> Array:
     """Count the equally weighted rows whose mean is as uncertain as that of these: ``(q,)``.
 
     Rows that count differently are worth less than their number, ``(Σ w)²/Σ w²`` (Kish), and a row
@@ -86,27 +86,18 @@ def effective_rows(weights: Array, different: Array = 1.0) -> Array:
     >>> import numpy as np
     >>> effective_rows(np.array([[1.0], [1.0], [1.0], [1.0], [2.0]])).tolist()
     [4.5]
-    >>> effective_rows(np.ones((10, 1)), 0.2).tolist()
+    >>> effective_rows(np.ones((10, 1)), different=0.2).tolist()
     [2.0]
     """
     spread = (weights**2).T @ (jnp.ones(len(weights)) / jnp.maximum(different, 1e-30))
     return jnp.where(spread > 0, weights.sum(0) ** 2 / jnp.maximum(spread, 1e-30), 0.0)
 
 
-def different_rows(batch: Batch) -> Array:
-    """Count the different rows that each row of a draw is: 1, or less where some were repeated.
-
-    Weights say how many of the ``pool`` a row stands for. If that is more than one, others were not
-    drawn; if it is less, it was drawn again.
-    """
-    stands_for = batch.pool * batch.weight / jnp.maximum(batch.weight.sum(), 1e-30)
-    return jnp.minimum(stands_for, 1.0)
-
-
 def _sides(members: Array, rows: Array, different: Array) -> tuple[Array, Array]:
     """Count the rows of each group and those of its rest: two arrays ``(q,)``."""
     inside, outside = members * rows[:, None], (1 - members) * rows[:, None]
-    return effective_rows(inside, different), effective_rows(outside, different)
+    count = partial(effective_rows, different=different)
+    return count(inside), count(outside)
 
 
 def _evidence(members: Array, rows: Array, different: Array) -> Array:
@@ -194,15 +185,17 @@ def group_gap_constraint(
         )
 
     def evidence(batch: Batch) -> Array:
-        different = different_rows(batch)
         return jnp.concatenate(
-            [_evidence(batch.s, rows(batch), different) for rows in conditions.values()]
+            [_evidence(batch.s, rows(batch), batch.different) for rows in conditions.values()]
         )
 
     def noise(logits: Array, batch: Batch) -> Array:
-        values, different = score(logits, batch), different_rows(batch)
+        values = score(logits, batch)
         return jnp.concatenate(
-            [chance_gap(values, batch.s, rows(batch), different) for rows in conditions.values()]
+            [
+                chance_gap(values, batch.s, rows(batch), different=batch.different)
+                for rows in conditions.values()
+            ]
         )
 
     def bounds(num_contrasts: int) -> Array:

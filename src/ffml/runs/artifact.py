@@ -17,7 +17,8 @@ from ffml.scaling import RunningScaler
 MODEL = "model.safetensors"
 STATE = "state"  # what the names of a learner's arrays begin with
 _SCALER = "scaler."
-_ONLY_TO_LEARN = f"{STATE}.optimizer_state"
+# What adaptations start from. The rest of a state is needed to learn, and may hold people's rows.
+_ADAPTED_FROM = tuple(f"{STATE}.{part}" for part in ("params", "multipliers", "surprise"))
 # What a model file takes over from a checkpoint; the rest is only needed to go on learning.
 _KEPT = ("round", "random", "stream", "config", "schema", "preprocessing", "model", "versions")
 
@@ -83,10 +84,7 @@ def write_model(run_dir: Path, status: str) -> Path:
         raise FFMLError(f"{run_dir} holds no checkpoint; let the run do a round first")
     document, arrays = newest.contents
     kept = {name: document[name] for name in _KEPT} | {"kind": "model", "status": status}
-    used = {document["model"]["multipliers"], *(n for n in arrays if n.startswith(_SCALER))}
-    if document["model"]["params"]:  # a refit's state is all the rows it has seen
-        used |= {n for n in _state_of(arrays) if not n.startswith(_ONLY_TO_LEARN)}
-    chosen = {name: array for name, array in arrays.items() if name in used}
+    chosen = {n: array for n, array in arrays.items() if n.startswith((*_ADAPTED_FROM, _SCALER))}
     write_atomically(run_dir / MODEL, pack(kept, chosen).data)
     return run_dir / MODEL
 

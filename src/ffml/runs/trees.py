@@ -43,19 +43,18 @@ def restored_tree(like: Any, root: str, arrays: Mapping[str, np.ndarray]) -> Any
     present = {name for name in arrays if name.startswith((f"{root}.", f"{root}["))}
     if unknown := sorted(present - set(wanted)):
         raise FFMLError(
-            f"the checkpoint has {unknown[0]}, which this method does not; resume with the ffml "
-            "that wrote it"
+            f"the saved state has {unknown[0]}, which this method does not; "
+            "use the ffml that wrote it"
         )
     if not present:
-        raise FFMLError(f"the checkpoint has no {root}; resume with the ffml that wrote it")
+        raise FFMLError(f"there is no saved {root}; use the ffml that wrote it")
     for name, array in wanted.items():
         found = arrays.get(name, array)
         grown = array.size == 0 and found.ndim == array.ndim
         if found.dtype != array.dtype or (found.shape != array.shape and not grown):
             raise FFMLError(
-                f"{name} of the checkpoint is {found.dtype}{list(found.shape)}, but this run has "
-                f"{array.dtype}{list(array.shape)}; resume with the settings and the ffml that "
-                "wrote it"
+                f"the saved {name} is {found.dtype}{list(found.shape)}, but this method has "
+                f"{array.dtype}{list(array.shape)}; use the settings and the ffml that wrote it"
             )
     return jax.tree.unflatten(
         jax.tree.structure(like), [arrays.get(name, array) for name, array in wanted.items()]
