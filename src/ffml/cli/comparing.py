@@ -184,7 +184,7 @@ def show_tables(console: Console, summary: "pd.DataFrame") -> None:
         )
         for i, name in enumerate(found.header):
             justify: JustifyMethod = "right" if i else "left"
-            table.add_column(SHORT.get(name, name), justify=justify, no_wrap=i > 0)
+            table.add_column(SHORT.get(name, name), justify=justify, no_wrap=i > 0, overflow="fold")
         for line in found.lines:
             table.add_row(*(cell.replace(" ± ", "±").replace("±0.", "±.") for cell in line))
         console.print(table)
