@@ -268,7 +268,7 @@ def test_variants_are_compared_at_the_same_fairness(stored, tmp_path):
     [same] = json.loads((tmp_path / "summary.json").read_text())["equal_fairness"]
     assert same["difference"] == pytest.approx(-0.25)
     svg = (tmp_path / "comparison.svg").read_text()
-    assert ">mine<" in svg and ">|1|<" in svg  # variants of a method look alike
+    assert ">1 twp<" in svg and ">3 mine |1|<" in svg  # variants of a method look alike
     write_results(tmp_path, frame, summarise_results(frame), facts)
     assert pd.read_csv(tmp_path / "equal_fairness.csv").empty
 

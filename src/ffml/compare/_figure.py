@@ -36,8 +36,8 @@ def draw_comparison(
 
     Args:
         summary: of `summarise_results`.
-        method_of: label -> method. Variants of a method look alike, with what their labels add to
-            its name beside them, and their trade-off curve; by default a label is a method.
+        method_of: label -> method. Variants of a method look alike but for a number, and have their
+            trade-off curve; by default a label is a method.
 
     Returns:
         The picture's bytes by file format, "svg" and "png".
@@ -48,13 +48,15 @@ def draw_comparison(
     labels = list(dict.fromkeys(summary["label"]))
     method_of = method_of or {label: label for label in labels}
     looks = _looks(list(dict.fromkeys(method_of[label] for label in labels)))
+    has_variants = len(set(method_of.values())) < len(method_of)
+    numbers = {label: f"{i} " if has_variants else "" for i, label in enumerate(labels, 1)}
     several = summary["validation"].nunique() > 1
     with figure_style():
         figure = Figure(figsize=(1.2 + 3.2 * len(groups), 6.4), layout="constrained")
         grid = figure.subplots(len(FAIRNESS), len(groups), squeeze=False, sharey="col")
         for line, (name, metric) in zip(grid, FAIRNESS.items(), strict=True):
             for axes, ((data, share), rows) in zip(line, groups, strict=True):
-                _draw_panel(axes, rows, metric, method_of, looks)
+                _draw_panel(axes, rows, metric, method_of, looks, numbers)
                 axes.set_xlabel(name)
                 judged = f", {100 * share:g} % judge" if several else ""
                 if metric == "dp_of_ceiling":
@@ -65,7 +67,10 @@ def draw_comparison(
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles[label] = handle
         figure.legend(
-            handles=list(handles.values()), loc="outside lower center", ncols=5, fontsize=9
+            handles=list(handles.values()),
+            loc="outside lower center",
+            ncols=3 if has_variants else 5,
+            fontsize=9,
         )
         return picture_bytes(figure)
 
@@ -82,7 +87,8 @@ def _draw_panel(
     rows: pd.DataFrame,
     metric: str,
     method_of: Mapping[str, str],
-    looks: dict[str, tuple[str, str]],
+    looks: Mapping[str, tuple[str, str]],
+    numbers: Mapping[str, str],
 ) -> None:
     axes.axvline(1, color="#9a9a9a", lw=1, ls=(0, (4, 3)), zorder=1)
     places: dict[str, list[tuple[float, float]]] = {}
@@ -94,11 +100,12 @@ def _draw_panel(
         axes.plot([left, right], [y, y], color=colour, lw=1, alpha=0.45, zorder=2)
         axes.plot([x, x], [low, high], color=colour, lw=1, alpha=0.45, zorder=2)
         size = 13 if shape == "*" else 7
-        axes.plot(x, y, shape, color=colour, ms=size, mec="white", label=method, zorder=3)
+        name = f"{numbers[str(label)]}{label}"
+        axes.plot(x, y, shape, color=colour, ms=size, mec="white", label=name, zorder=3)
         if math.isfinite(x) and math.isfinite(y):
             places.setdefault(method, []).append((x, y))
-            own = str(label).removeprefix(method).strip()
-            axes.annotate(own, (x, y), (5, 4), textcoords="offset points", fontsize=6.5)
+            number = numbers[str(label)].strip()
+            axes.annotate(number, (x, y), (5, 4), textcoords="offset points", fontsize=9)
     for method, points in places.items():
         curve = [points[i] for i in trade_off_curve(points)]
         axes.plot(*zip(*curve, strict=True), color=looks[method][0], lw=1.4, zorder=2)
