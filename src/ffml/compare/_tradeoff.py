@@ -35,7 +35,7 @@ def at_equal_fairness(
     Args:
         frame: of `Store.load`.
         method: whose variants are compared; by default the method of the first row.
-        fairness: the metric that is to be equal, one of `RATIOS`.
+        fairness: the metric that is to be equal: dp_of_ceiling, eo_of_ceiling, dp or eo.
         accuracy: the metric that is compared.
         min_validation: as in `summarise_results`.
         part: as in `summarise_results`.

@@ -1,5 +1,6 @@
 """A trained model as a file or a run directory, read without JAX."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ MODEL = "model.safetensors"
 STATE = "state"  # what the names of a learner's arrays begin with
 _SCALER = "scaler."
 # What adaptations start from. The rest of a state is needed to learn, and may hold people's rows.
-_ADAPTED_FROM = tuple(f"{STATE}.{part}" for part in ("params", "multipliers", "surprise"))
+_ADAPTED_FROM = re.compile(rf"{STATE}\.(params|multipliers|surprise)\b")
 # What a model file takes over from a checkpoint; the rest is only needed to go on learning.
 _KEPT = ("round", "random", "stream", "config", "schema", "preprocessing", "model", "versions")
 
@@ -84,8 +85,8 @@ def write_model(run_dir: Path, status: str) -> Path:
         raise FFMLError(f"{run_dir} holds no checkpoint; let the run do a round first")
     document, arrays = newest.contents
     kept = {name: document[name] for name in _KEPT} | {"kind": "model", "status": status}
-    chosen = {n: array for n, array in arrays.items() if n.startswith((*_ADAPTED_FROM, _SCALER))}
-    write_atomically(run_dir / MODEL, pack(kept, chosen).data)
+    used = [n for n in arrays if n.startswith(_SCALER) or _ADAPTED_FROM.match(n)]
+    write_atomically(run_dir / MODEL, pack(kept, {name: arrays[name] for name in used}).data)
     return run_dir / MODEL
 
 
