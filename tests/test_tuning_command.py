@@ -1,6 +1,8 @@
 """``ffml tune`` on the command line."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -120,3 +122,16 @@ def test_bad_input_is_one_line_and_leaves_nothing(arguments, message, run_main, 
     code, out, err = run_main("tune", *arguments)
     assert code == 2 and err.startswith(f"error: {message}") and err.count("\n") == 1, err
     assert list(tmp_path.iterdir()) == [] and "compute" not in out
+
+
+def test_a_process_of_its_own_gets_as_far_as_the_data(tmp_path):
+    """Here JAX has long been set up; there it must be before any setting is checked."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ffml", "tune", "synthetic", "--min-validation", "500"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: none of the rounds 7 to 13 of 20")

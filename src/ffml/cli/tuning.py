@@ -60,9 +60,9 @@ def tune_settings(
         write_search,
     )
 
+    configure()  # before settings are checked, for which learners are built
     search = _search(wanted)
     check_writable(out, overwrite=True)
-    configure()
     span = check_search(search, data_home)
     store = ChunkStore(out / "chunks")
     chunks = unfinished_chunks(search, store, span.schema, chunk)
