@@ -100,7 +100,7 @@ def test_inverse_schedule_divides_both_steps(float64):
     np.testing.assert_allclose((state.params, state.multipliers[0]), expected, rtol=1e-12)
 
 
-def of_one_task(model, support, query, steps, first_order, schema, pooled=False):
+def of_one_task(model, support, query, steps, first_order, schema, **more):
     notions = combine(demographic_parity(0.01), equalized_odds(0.02))
     # The allowance for noise is a constant in the derivative: leave it out here.
     problem = fair_classification(schema, model, notions, l2=0.01, noise_allowance=0.0)
@@ -118,7 +118,7 @@ def of_one_task(model, support, query, steps, first_order, schema, pooled=False)
         one_task = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (theta, query))
         weights = jnp.ones(1)
         return outer_objective(
-            problem, one_task[0], multipliers, one_task[1], weights, damping=0.1, pooled=pooled
+            problem, one_task[0], multipliers, one_task[1], weights, damping=0.1, **more
         )[0]
 
     return problem, objective
@@ -131,9 +131,11 @@ def batches(schema):
 
 
 @pytest.mark.parametrize("model", [linear(), mlp((5, 4))], ids=["linear", "mlp"])
-@pytest.mark.parametrize(("steps", "pooled"), [(1, False), (3, True), (9, False)])
-def test_meta_gradient_equals_finite_differences(float64, model, steps, pooled, schema, batches):
-    problem, objective = of_one_task(model, *batches, steps, False, schema, pooled)
+@pytest.mark.parametrize(
+    ("steps", "more"), [(1, {}), (3, {"pooled": True, "gap_penalty": 5.0}), (9, {})]
+)
+def test_meta_gradient_equals_finite_differences(float64, model, steps, more, schema, batches):
+    problem, objective = of_one_task(model, *batches, steps, False, schema, **more)
     params = jax.tree.map(lambda p: p + 0.1, problem.init(jax.random.key(1)))
     multipliers = jnp.array([0.7, 0.2, 1.3])
     gradients = jax.jit(jax.grad(objective, argnums=(0, 1)))(params, multipliers)
@@ -180,6 +182,7 @@ def test_converges_to_the_exact_kkt_point(float64):
         constraint_at=lambda logits, batch: logits,
         gaps=lambda params, batch: c @ params,
         judged_gaps=lambda params, batch: c @ params,
+        chance=lambda params, batch: jnp.zeros(2),
         bounds=limits,
         evidence=lambda batch: jnp.ones(2),
         constraint_names=("active", "idle"),

@@ -106,11 +106,11 @@ def assert_same_as_alone(search, store, members, tolerance=2e-4):
 def test_settings_of_ffml_learn_together_as_alone(tmp_path):
     tried = [
         {"inner_lr": 0.05, "bounds": (0.0,), "l2": 0.0, "damping": 0.1, "temperature": 0.5}
-        | {"gap_spread": 0.0, "positive_weight": 1.0},
+        | {"gap_spread": 0.0, "gap_penalty": 0.0, "positive_weight": 1.0},
         {"inner_lr": 0.5, "bounds": (0.1,), "l2": 0.1, "damping": 5.0, "temperature": 2.0}
-        | {"gap_spread": 0.2, "positive_weight": 2.0},
+        | {"gap_spread": 0.2, "gap_penalty": 3.0, "positive_weight": 2.0},
         {"inner_lr": 0.1, "bounds": (0.02,), "l2": 0.01, "damping": 0.02, "temperature": 1.0}
-        | {"gap_spread": 0.05, "positive_weight": 1.5},
+        | {"gap_spread": 0.05, "gap_penalty": 10.0, "positive_weight": 1.5},
     ]
     common = TINY | {"num_inner_steps": 1, "num_outer_steps": 3, "initial_multiplier": 0.5}
     search = tiny_search(tried, "ffml", given=common)

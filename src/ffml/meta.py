@@ -105,6 +105,7 @@ def outer_objective(
     pooled: bool = False,
     gap_weights: Array | None = None,
     shift: Array = 0.0,
+    gap_penalty: Array | None = None,
 ) -> tuple[Array, tuple[Array, Array, Array]]:
     """Compute the outer Lagrangian (Eq. 8) at the tasks' adapted parameters θ'_k.
 
@@ -112,7 +113,9 @@ def outer_objective(
     weights that sum to 1; the constraints may have weights of their own. Entries that a query
     cannot measure are left out, so that their multipliers stay. With ``pooled``, ``g_i`` is
     ``|mean_k gap_i(θ'_k)| - ε_i``: the noise of small tasks, which makes each of their gaps large,
-    averages out.
+    averages out, and so do gaps of tasks that differ. ``gap_penalty`` = ρ > 0 adds what the latter
+    cost, ``ρ Σ_i mean_k gap_i(θ'_k)²``, each square less the variance that chance gives it: what is
+    left is that of decisions on many rows, without bias.
 
     Args:
         problem: loss and constraints.
@@ -126,6 +129,7 @@ def outer_objective(
         gap_weights: ``(tasks, m)`` what each task's constraints count, 0 where they cannot be
             measured; None takes the tasks' own weights.
         shift: ``(m,)`` what is added to every gap.
+        gap_penalty: ρ; None leaves it out.
 
     Returns:
         The objective, and (loss, constraint values, mean gaps) for those who look on.
@@ -138,10 +142,14 @@ def outer_objective(
     def mean(values: Array) -> Array:
         return (gap_weights * values).sum(0) / jnp.where(share > 0, share, 1)
 
-    gaps = mean(jax.vmap(problem.gaps)(adapted, queries))
+    own_gaps = jax.vmap(problem.gaps)(adapted, queries)
+    gaps = mean(own_gaps)
     if pooled:
         values = jnp.where(share > 0, jnp.abs(gaps + shift) - problem.bounds, 0.0)
     else:
         values = mean(jax.vmap(problem.constraint, (0, 0, None))(adapted, queries, shift))
     penalty = share @ (multipliers * values - damping / 2 * multipliers**2)
+    if gap_penalty is not None:
+        by_chance = jax.vmap(problem.chance)(adapted, queries)
+        penalty += gap_penalty * mean((own_gaps + shift) ** 2 - by_chance).sum()
     return loss + (penalty if constrained else 0.0), (loss, values, gaps)

@@ -25,6 +25,7 @@ _PAPER: dict[str, Any] = {
     "pooled_constraint": False,
     "surprise_memory": 0.0,
     "gap_spread": 0.0,
+    "gap_penalty": 0.0,
     "positive_weight": 1.0,
     "relative_temperature": False,
     "temperature": 1.0,

@@ -161,6 +161,14 @@ def run(
             "b e/(1 + b e) of a gap seen on e rows is taken out. 0: nothing.",
         ),
     ] = None,
+    gap_penalty: Annotated[
+        float | None,
+        option(
+            ALGORITHM,
+            "ρ, what the squares of tasks' own gaps cost beyond chance, whichever group a task "
+            "favours. 0: nothing.",
+        ),
+    ] = None,
     noise_allowance: Annotated[
         float | None,
         option(ALGORITHM, "Allow for so many times the gap that chance makes in small batches."),

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from ffml.constraints._base import (
     Constraint,
-    chance_gap,
+    chance_variance,
     combine,
     decision,
     decision_gap_constraint,
     effective_rows,
     group_gap,
     group_gap_constraint,
+    mean_size,
     smooth_decision,
 )
 from ffml.constraints._decision_boundary_covariance import decision_boundary_covariance
@@ -28,7 +29,7 @@ CONSTRAINTS: dict[str, Callable[..., Constraint]] = {
 __all__ = [
     "CONSTRAINTS",
     "Constraint",
-    "chance_gap",
+    "chance_variance",
     "combine",
     "decision",
     "decision_boundary_covariance",
@@ -39,5 +40,6 @@ __all__ = [
     "equalized_odds",
     "group_gap",
     "group_gap_constraint",
+    "mean_size",
     "smooth_decision",
 ]

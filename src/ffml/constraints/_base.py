@@ -26,7 +26,7 @@ class Constraint(NamedTuple):
     judged_gaps: Callable[[Array, Batch], Array]  # the same, of what new tasks are judged by
     evidence: Callable[[Batch], Array]  # batch -> (m,) 0 where not measurable
     bounds: Callable[[int], Array]  # q -> (m,) the ε of each entry
-    noise: Callable[[Array, Batch], Array]  # logits, batch -> (m,) mean |gap| by chance alone
+    chance: Callable[[Array, Batch], Array]  # logits, batch -> (m,) variance by chance alone
 
 
 def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]:
@@ -49,12 +49,12 @@ def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]
     return jnp.where(both, mean_inside - mean_outside, 0.0), both.astype(values.dtype)
 
 
-def chance_gap(values: Array, members: Array, rows: Array, *, different: Array = 1.0) -> Array:
-    """Mean size of the gap that chance alone makes: values unrelated to groups, as many rows.
+def chance_variance(values: Array, members: Array, rows: Array, *, different: Array = 1.0) -> Array:
+    """Variance of the gap that chance alone makes: values unrelated to groups, as many rows.
 
-    The difference of two means of ``n₁`` and ``n₂`` rows with variance v is nearly normal with
-    variance ``v (1/n₁ + 1/n₂)``, and the mean size of a normal number is ``√(2/π)`` deviations.
-    It is the constraint's counterpart of a metric's noise ceiling.
+    The difference of two means of ``n₁`` and ``n₂`` rows with variance v has variance
+    ``v (1/n₁ + 1/n₂)``, where v is estimated without bias, from n - 1 of the n rows so to say. It
+    is the constraint's counterpart of a metric's noise ceiling.
 
     Args:
         values: ``(n,)`` what is compared.
@@ -64,7 +64,13 @@ def chance_gap(values: Array, members: Array, rows: Array, *, different: Array =
     """
     inside, outside = _sides(members, rows, different)
     inverse = 1 / jnp.maximum(inside, 1) + 1 / jnp.maximum(outside, 1)
-    return jnp.sqrt(2 / jnp.pi * variance(values, rows) * inverse)
+    count = effective_rows(rows[:, None], different=different)
+    return variance(values, rows) * count / jnp.maximum(count - 1, 1) * inverse
+
+
+def mean_size(variances: Array) -> Array:
+    """Mean size of normal numbers around 0 of these variances: ``√(2/π)`` deviations."""
+    return jnp.sqrt(2 / jnp.pi * variances)
 
 
 def variance(values: Array, rows: Array) -> Array:
@@ -189,11 +195,11 @@ def group_gap_constraint(
             [_evidence(batch.s, rows(batch), batch.different) for rows in conditions.values()]
         )
 
-    def noise(logits: Array, batch: Batch) -> Array:
+    def chance(logits: Array, batch: Batch) -> Array:
         values = score(logits, batch)
         return jnp.concatenate(
             [
-                chance_gap(values, batch.s, rows(batch), different=batch.different)
+                chance_variance(values, batch.s, rows(batch), different=batch.different)
                 for rows in conditions.values()
             ]
         )
@@ -206,7 +212,7 @@ def group_gap_constraint(
         return jnp.broadcast_to(given, (entries,))
 
     return Constraint(
-        entry_names, gaps, partial(gaps, score=judged or score), evidence, bounds, noise
+        entry_names, gaps, partial(gaps, score=judged or score), evidence, bounds, chance
     )
 
 
@@ -224,5 +230,5 @@ def combine(*constraints: Constraint) -> Constraint:
         lambda logits, batch: jnp.concatenate([c.judged_gaps(logits, batch) for c in constraints]),
         lambda batch: jnp.concatenate([c.evidence(batch) for c in constraints]),
         lambda num_contrasts: jnp.concatenate([c.bounds(num_contrasts) for c in constraints]),
-        lambda logits, batch: jnp.concatenate([c.noise(logits, batch) for c in constraints]),
+        lambda logits, batch: jnp.concatenate([c.chance(logits, batch) for c in constraints]),
     )

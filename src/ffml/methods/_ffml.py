@@ -54,6 +54,7 @@ def ffml(
     pooled_constraint: bool = True,
     surprise_memory: float = 0.9,
     gap_spread: float = 0.0,
+    gap_penalty: float = 0.0,
     first_order: bool = False,
     inner_constraints: bool = True,
     outer_constraints: bool = True,
@@ -74,7 +75,9 @@ def ffml(
         L(θ, λ) = mean_k { f(θ'_k) + Σ_i (λ_i g_i(θ'_k) - δη₂/2 λ_i²) }
         θ ← Π_B(θ - η₂ ∇_θ L)                              λ ← [λ + η₂ ∇_λ L]₊
 
-    Both outer gradients go through the inner steps: θ'_k depends on θ and on λ.
+    Both outer gradients go through the inner steps: θ'_k depends on θ and on λ. With
+    ``gap_penalty`` = ρ > 0, and not in the paper, L has another term, ``ρ mean_k Σ_i gap_i(θ'_k)²``
+    without what chance adds to the squares.
 
     Args:
         problem: loss and constraints, see `ffml.problem.fair_classification`.
@@ -107,10 +110,15 @@ def ffml(
             decision. After the inner steps, a task's own gap is taken out as far as it is to be
             expected on other rows of the task (`ffml.meta.even_out`). 0 does without (the
             paper's); 0.05 to 0.2 was good on the package's data sets.
+        gap_penalty: ρ, what the squares of the tasks' own gaps cost beyond chance. A bound is on
+            the mean gap, which is 0 if half of the tasks favour one group and half the other; ρ
+            is the price of such differences, as far as a model that all tasks share can avoid
+            them. 0 does without (the paper's).
         first_order: take the inner gradients as constants in the outer derivative.
         inner_constraints: False leaves the constraints out of the inner level, and takes no gap
             out (ablation).
-        outer_constraints: False leaves them out of the outer level; λ then stays λ₁ (ablation).
+        outer_constraints: False leaves them out of the outer level, the penalty too; λ then stays
+            λ₁ (ablation).
         augmented_term: False leaves out the term in λ² (ablation).
 
     Differs from the paper: the defaults. `ffml.presets` has the paper's settings by name.
@@ -127,12 +135,13 @@ def ffml(
         inner_shrinkage=inner_shrinkage,
         surprise_memory=surprise_memory,
         gap_spread=gap_spread,
+        gap_penalty=gap_penalty,
     )
     at_most(1, surprise_memory=surprise_memory)
     one_of("gap_weighting", gap_weighting, dict.fromkeys(GAP_WEIGHTS))
     goes_to_limit = not isinstance(tolerance, jax.core.Tracer) and tolerance == 0
     constrains = inner_constraints and problem.num_constraints > 0
-    evens_out = constrains and (isinstance(gap_spread, jax.core.Tracer) or gap_spread > 0)
+    evens_out = constrains and _may_be_positive(gap_spread)
     if dual_lr is None:
         dual_lr = outer_lr
     positive(dual_lr=dual_lr)
@@ -213,6 +222,7 @@ def ffml(
                 pooled=pooled_constraint,
                 gap_weights=gap_weights,
                 shift=gap_shift,
+                gap_penalty=gap_penalty if _may_be_positive(gap_penalty) else None,
             )
 
         return jax.grad(objective, argnums=(0, 1), has_aux=True)(params, multipliers)
@@ -264,6 +274,11 @@ def ffml(
         return FFMLState(theta, lam, optimizer_state, t, surprise), info
 
     return Learner(init, adapt, problem.apply, update)
+
+
+def _may_be_positive(setting: float | Array) -> bool:
+    """Tell whether what a setting switches on has to be in the program."""
+    return isinstance(setting, jax.core.Tracer) or setting > 0
 
 
 def _shrink(pool: Array, shrinkage: float) -> Array:

@@ -163,6 +163,7 @@ QUICK = Setting(
         "relative_temperature": False,
         "positive_weight": 1.0,
         "gap_spread": 0.0,
+        "gap_penalty": 0.0,
         "memory_policy": "all",
         "memory_capacity": 256,
         "tasks_per_round": 32,
