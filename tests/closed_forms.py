@@ -20,7 +20,7 @@ def scalar_problem(limit):
         constraint_at=lambda logits, batch: logits[:1] - limit,
         gaps=lambda params, batch: jnp.reshape(params, (1,)),
         judged_gaps=lambda params, batch: jnp.reshape(params, (1,)),
-        chance=lambda params, batch: jnp.zeros(1),
+        gap_variance=lambda params, batch: jnp.zeros(1),
         bounds=jnp.full(1, limit),
         evidence=lambda batch: jnp.ones(1),
         constraint_names=("limit",),

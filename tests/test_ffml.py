@@ -182,7 +182,7 @@ def test_converges_to_the_exact_kkt_point(float64):
         constraint_at=lambda logits, batch: logits,
         gaps=lambda params, batch: c @ params,
         judged_gaps=lambda params, batch: c @ params,
-        chance=lambda params, batch: jnp.zeros(2),
+        gap_variance=lambda params, batch: jnp.zeros(2),
         bounds=limits,
         evidence=lambda batch: jnp.ones(2),
         constraint_names=("active", "idle"),

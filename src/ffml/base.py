@@ -127,7 +127,7 @@ class Problem(NamedTuple):
     constraint_at: Callable[[Array, Batch], Array]  # logits, batch -> (m,) |gap| - ε, as reported
     gaps: Callable[[Params, Batch], Array]  # -> (m,) signed gaps, 0 where not measurable
     judged_gaps: Callable[[Params, Batch], Array]  # -> (m,) what new tasks are judged by
-    chance: Callable[[Params, Batch], Array]  # -> (m,) variance of gaps by chance alone
+    gap_variance: Callable[[Params, Batch], Array]  # -> (m,) what chance adds to gap²
     bounds: Array  # (m,) ε
     evidence: Callable[[Batch], Array]  # -> (m,) rows that an entry rests on, 0: not measurable
     constraint_names: tuple[str, ...]  # m names

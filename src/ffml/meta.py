@@ -150,6 +150,6 @@ def outer_objective(
         values = mean(jax.vmap(problem.constraint, (0, 0, None))(adapted, queries, shift))
     penalty = share @ (multipliers * values - damping / 2 * multipliers**2)
     if gap_penalty is not None:
-        by_chance = jax.vmap(problem.chance)(adapted, queries)
+        by_chance = jax.vmap(problem.gap_variance)(adapted, queries)
         penalty += gap_penalty * mean((own_gaps + shift) ** 2 - by_chance).sum()
     return loss + (penalty if constrained else 0.0), (loss, values, gaps)

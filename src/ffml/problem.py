@@ -7,7 +7,7 @@ from jax import lax
 
 from ffml.base import Array, Batch, Params, Problem, Schema
 from ffml.checks import at_least, positive
-from ffml.constraints import Constraint, mean_size
+from ffml.constraints import Constraint
 from ffml.models import Model
 
 
@@ -33,7 +33,7 @@ def fair_classification(
     A gap between two groups of a few rows is rarely 0, however even the decisions: |gap| is
     large by chance, a constraint on it cannot be met, and its multiplier grows until all
     decisions are the same. While learning, the bound of a batch is therefore
-    ``ε + noise_allowance · E|gap by chance|`` (`ffml.constraints.chance_variance`), which is ε for
+    ``ε + noise_allowance · E|gap by chance|`` (`ffml.constraints.chance_gap`), which is ε for
     large tasks; 0 is the paper's constraint. What rounds report is ``|gap| - ε`` in any case.
 
     A positive that is missed costs ``positive_weight`` times as much as a false alarm: the
@@ -74,7 +74,7 @@ def fair_classification(
 
     def learned_constraint(params: Params, batch: Batch, shift: Array = 0.0) -> Array:
         logits, batch = apply(params, batch.x), drawn(batch)
-        noise = noise_allowance * mean_size(constraint.chance(lax.stop_gradient(logits), batch))
+        noise = noise_allowance * constraint.noise(lax.stop_gradient(logits), batch)
         values = constraint_at(logits, batch, shift)
         return jnp.where(constraint.evidence(batch) > 0, values - noise, 0.0)
 
@@ -88,7 +88,9 @@ def fair_classification(
         judged_gaps=lambda params, batch: constraint.judged_gaps(
             apply(params, batch.x), drawn(batch)
         ),
-        chance=lambda params, batch: constraint.chance(apply(params, batch.x), drawn(batch)),
+        gap_variance=lambda params, batch: constraint.variance(
+            apply(params, batch.x), drawn(batch)
+        ),
         bounds=bounds,
         evidence=evidence,
         constraint_names=names,

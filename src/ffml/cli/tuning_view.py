@@ -94,7 +94,7 @@ def show_best(console: Console, search: "Search", table: "pd.DataFrame") -> None
     )
     several = [n for n in search.names if len({str(s.get(n)) for s in search.settings}) > 1]
     for name in several or search.names:
-        shown.add_column(name, justify="right", overflow="fold")
+        shown.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
     for name in ("DP/ceil", "EO/ceil", "bal.acc", "collapsed"):
         shown.add_column(name, justify="right", no_wrap=True)
     for number, row in table.head(SHOWN).iterrows():

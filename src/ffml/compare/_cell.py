@@ -8,7 +8,7 @@ from pathlib import Path
 from ffml.experiment import RunConfig
 
 # Raised whenever the same settings would give other numbers, or results are kept otherwise.
-RESULTS_FORMAT = 3
+RESULTS_FORMAT = 2
 
 
 @dataclass(frozen=True)

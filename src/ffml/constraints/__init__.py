@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from ffml.constraints._base import (
     Constraint,
-    chance_variance,
+    chance_gap,
     combine,
     decision,
     decision_gap_constraint,
     effective_rows,
+    gap_variance,
     group_gap,
     group_gap_constraint,
-    mean_size,
     smooth_decision,
 )
 from ffml.constraints._decision_boundary_covariance import decision_boundary_covariance
@@ -29,7 +29,7 @@ CONSTRAINTS: dict[str, Callable[..., Constraint]] = {
 __all__ = [
     "CONSTRAINTS",
     "Constraint",
-    "chance_variance",
+    "chance_gap",
     "combine",
     "decision",
     "decision_boundary_covariance",
@@ -38,8 +38,8 @@ __all__ = [
     "effective_rows",
     "equal_opportunity",
     "equalized_odds",
+    "gap_variance",
     "group_gap",
     "group_gap_constraint",
-    "mean_size",
     "smooth_decision",
 ]

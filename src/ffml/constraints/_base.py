@@ -26,7 +26,8 @@ class Constraint(NamedTuple):
     judged_gaps: Callable[[Array, Batch], Array]  # the same, of what new tasks are judged by
     evidence: Callable[[Batch], Array]  # batch -> (m,) 0 where not measurable
     bounds: Callable[[int], Array]  # q -> (m,) the ε of each entry
-    chance: Callable[[Array, Batch], Array]  # logits, batch -> (m,) variance by chance alone
+    noise: Callable[[Array, Batch], Array]  # logits, batch -> (m,) mean |gap| by chance alone
+    variance: Callable[[Array, Batch], Array]  # logits, batch -> (m,) that chance gives a gap
 
 
 def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]:
@@ -49,12 +50,12 @@ def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]
     return jnp.where(both, mean_inside - mean_outside, 0.0), both.astype(values.dtype)
 
 
-def chance_variance(values: Array, members: Array, rows: Array, *, different: Array = 1.0) -> Array:
-    """Variance of the gap that chance alone makes: values unrelated to groups, as many rows.
+def chance_gap(values: Array, members: Array, rows: Array, *, different: Array = 1.0) -> Array:
+    """Mean size of the gap that chance alone makes: values unrelated to groups, as many rows.
 
-    The difference of two means of ``n₁`` and ``n₂`` rows with variance v has variance
-    ``v (1/n₁ + 1/n₂)``, where v is estimated without bias, from n - 1 of the n rows so to say. It
-    is the constraint's counterpart of a metric's noise ceiling.
+    The difference of two means of ``n₁`` and ``n₂`` rows with variance v is nearly normal with
+    variance ``v (1/n₁ + 1/n₂)``, and the mean size of a normal number is ``√(2/π)`` deviations.
+    It is the constraint's counterpart of a metric's noise ceiling.
 
     Args:
         values: ``(n,)`` what is compared.
@@ -62,15 +63,26 @@ def chance_variance(values: Array, members: Array, rows: Array, *, different: Ar
         rows: ``(n,)`` weights of the rows.
         different: ``(n,)`` how many different rows each of them is, see `effective_rows`.
     """
-    inside, outside = _sides(members, rows, different)
-    inverse = 1 / jnp.maximum(inside, 1) + 1 / jnp.maximum(outside, 1)
+    inverse = _inverse_rows(members, rows, different)
+    return jnp.sqrt(2 / jnp.pi * variance(values, rows) * inverse)
+
+
+def gap_variance(values: Array, members: Array, rows: Array, *, different: Array = 1.0) -> Array:
+    """Estimate how much of a squared gap is chance: the variance of a gap between so many rows.
+
+    ``v (1/n₁ + 1/n₂)`` as in `chance_gap`, where v is estimated without bias (n rows have n - 1
+    degrees of freedom): ``gap² - gap_variance`` is, on average, the square of the gap that many
+    rows would show.
+
+    Args:
+        values: ``(n,)`` what is compared.
+        members: ``(n, q)`` 0/1 memberships.
+        rows: ``(n,)`` weights of the rows.
+        different: ``(n,)`` how many different rows each of them is, see `effective_rows`.
+    """
     count = effective_rows(rows[:, None], different=different)
-    return variance(values, rows) * count / jnp.maximum(count - 1, 1) * inverse
-
-
-def mean_size(variances: Array) -> Array:
-    """Mean size of normal numbers around 0 of these variances: ``√(2/π)`` deviations."""
-    return jnp.sqrt(2 / jnp.pi * variances)
+    unbiased = variance(values, rows) * count / jnp.maximum(count - 1, 1)
+    return unbiased * _inverse_rows(members, rows, different)
 
 
 def variance(values: Array, rows: Array) -> Array:
@@ -104,6 +116,12 @@ def _sides(members: Array, rows: Array, different: Array) -> tuple[Array, Array]
     inside, outside = members * rows[:, None], (1 - members) * rows[:, None]
     count = partial(effective_rows, different=different)
     return count(inside), count(outside)
+
+
+def _inverse_rows(members: Array, rows: Array, different: Array) -> Array:
+    """``1/n₁ + 1/n₂``, a side without rows counted as one row."""
+    inside, outside = _sides(members, rows, different)
+    return 1 / jnp.maximum(inside, 1) + 1 / jnp.maximum(outside, 1)
 
 
 def _evidence(members: Array, rows: Array, different: Array) -> Array:
@@ -195,11 +213,11 @@ def group_gap_constraint(
             [_evidence(batch.s, rows(batch), batch.different) for rows in conditions.values()]
         )
 
-    def chance(logits: Array, batch: Batch) -> Array:
+    def by_chance(logits: Array, batch: Batch, what: Callable) -> Array:
         values = score(logits, batch)
         return jnp.concatenate(
             [
-                chance_variance(values, batch.s, rows(batch), different=batch.different)
+                what(values, batch.s, rows(batch), different=batch.different)
                 for rows in conditions.values()
             ]
         )
@@ -212,7 +230,13 @@ def group_gap_constraint(
         return jnp.broadcast_to(given, (entries,))
 
     return Constraint(
-        entry_names, gaps, partial(gaps, score=judged or score), evidence, bounds, chance
+        entry_names,
+        gaps,
+        partial(gaps, score=judged or score),
+        evidence,
+        bounds,
+        partial(by_chance, what=chance_gap),
+        partial(by_chance, what=gap_variance),
     )
 
 
@@ -230,5 +254,6 @@ def combine(*constraints: Constraint) -> Constraint:
         lambda logits, batch: jnp.concatenate([c.judged_gaps(logits, batch) for c in constraints]),
         lambda batch: jnp.concatenate([c.evidence(batch) for c in constraints]),
         lambda num_contrasts: jnp.concatenate([c.bounds(num_contrasts) for c in constraints]),
-        lambda logits, batch: jnp.concatenate([c.chance(logits, batch) for c in constraints]),
+        lambda logits, batch: jnp.concatenate([c.noise(logits, batch) for c in constraints]),
+        lambda logits, batch: jnp.concatenate([c.variance(logits, batch) for c in constraints]),
     )
