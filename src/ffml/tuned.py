@@ -51,43 +51,44 @@ TUNED: dict[str, Tuned] = {
     ),
     "bank": Tuned(
         shared={
-            "constraints": ("demographic-parity", "equalized-odds"),
-            "bounds": (0.0, 0.05),
+            "constraints": ("demographic-parity",),
+            "bounds": (0.02,),
             "temperature": 1.0,
             "relative_temperature": True,
-            "positive_weight": 1.5,
             "memory_policy": "recent",
             "memory_capacity": 15,
             "tasks_per_round": 16,
         },
-        methods={"ffml": {"gap_spread": 0.2}},
-        command='ffml tune bank --set \'constraints=["demographic-parity","equalized-odds"]\' '
+        methods={"ffml": {"gap_penalty": 80.0}},
+        command="ffml tune bank --set 'constraints=[\"demographic-parity\"]' "
         "--set relative_temperature=true --set temperature=1 --set memory_policy=recent "
-        "--set memory_capacity=15 --set tasks_per_round=16 --grid bounds=0+0.05 "
-        "--grid gap_spread=0,0.05,0.2 --grid positive_weight=1,1.5 --seeds 100-119",
-        before='ffml tune bank --set \'constraints=["demographic-parity","equalized-odds"]\' '
-        "--set memory_policy=recent --set memory_capacity=15 --set tasks_per_round=16 "
-        "--grid relative_temperature=false,true --grid temperature=0.5,1 "
-        "--grid bounds=0+0.05,0+1,0.02+0.05 --seeds 100-111",
-        seeds=tuple(range(100, 120)),
+        "--set memory_capacity=15 --set tasks_per_round=16 --set gap_spread=0 "
+        "--set positive_weight=1 --grid gap_penalty=0,10,30,80 --grid bounds=0,0.02 "
+        "--seeds 100-123",
+        before="ffml tune bank --set 'constraints=[\"demographic-parity\"]' --set bounds=0 "
+        "--set relative_temperature=true --set temperature=1 --set memory_policy=recent "
+        "--set memory_capacity=15 --set tasks_per_round=16 --grid gap_penalty=0,10,30 "
+        "--grid gap_spread=0,0.2 --grid positive_weight=1,1.5 --seeds 100-119",
+        seeds=tuple(range(100, 124)),
         rounds="17 to 33 of 50",
         date="2026-11-16",
     ),
     "crime": Tuned(
         shared={
             "constraints": ("demographic-parity",),
-            "bounds": (0.05,),
+            "bounds": (0.07,),
             "temperature": 0.5,
             "relative_temperature": True,
             "positive_weight": 1.5,
         },
-        methods={"ffml": {"gap_spread": 0.05}},
+        methods={"ffml": {"gap_spread": 0.05, "gap_penalty": 1.0}},
         command="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
+        "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
+        "--set positive_weight=1.5 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 "
+        "--seeds 100-123",
+        before="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
         "--set relative_temperature=true --set temperature=0.5 --grid bounds=0.02,0.05,0.1 "
         "--grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 --seeds 100-123",
-        before='ffml tune crime --set \'constraints=["demographic-parity","equalized-odds"]\' '
-        "--set relative_temperature=true --set temperature=0.5 "
-        "--grid bounds=0+0.03,0.02+0.03,0+0.05,0.02+0.05,0+1,0.02+1 --seeds 100-123",
         seeds=tuple(range(100, 124)),
         rounds="15 to 28 of 43",
         date="2026-11-16",

@@ -92,6 +92,7 @@ def _draw_panel(
 ) -> None:
     axes.axvline(1, color="#9a9a9a", lw=1, ls=(0, (4, 3)), zorder=1)
     places: dict[str, list[tuple[float, float]]] = {}
+    at: dict[tuple[float, float], list[str]] = {}  # variants that are the same run share a place
     for label, found in rows.groupby("label", sort=False):
         values = found.set_index("metric")[["mean", "low", "high"]]
         (x, left, right), (y, low, high) = values.loc[[metric, "balanced_accuracy"]].to_numpy(float)
@@ -104,8 +105,9 @@ def _draw_panel(
         axes.plot(x, y, shape, color=colour, ms=size, mec="white", label=name, zorder=3)
         if math.isfinite(x) and math.isfinite(y):
             places.setdefault(method, []).append((x, y))
-            number = numbers[str(label)].strip()
-            axes.annotate(number, (x, y), (5, 4), textcoords="offset points", fontsize=9)
+            at.setdefault((x, y), []).append(numbers[str(label)].strip())
+    for place, here in at.items():
+        axes.annotate(", ".join(here), place, (5, 4), textcoords="offset points", fontsize=9)
     for method, points in places.items():
         curve = [points[i] for i in trade_off_curve(points)]
         axes.plot(*zip(*curve, strict=True), color=looks[method][0], lw=1.4, zorder=2)
