@@ -86,8 +86,12 @@ BAD = [
     (["adult", "--constraint", "equalised-odds"], "did you mean 'equalized-odds'?"),
     (["adult", "--model", "mpl"], "unknown model 'mpl'; did you mean 'mlp'?"),
     (["adult", "--bound", "-0.1"], "bound of demographic-parity must be >= 0, got -0.1"),
-    (["synthetic", "--bound", "0", "--bound", "1"], "give one bound, or one for each of the 1"),
-    (["bank", *["--bound", "0.1"] * 3], "give one bound, or one for each of the 2"),
+    (["synthetic", "--bound", "0", "--bound", "1"], "give one bound; got 2"),
+    (
+        ["synthetic", "--constraint", "dbc", "--constraint", "equal-opportunity"]
+        + ["--bound", "1"] * 3,
+        "give one bound, or one for each of the 2 constraints; got 3",
+    ),
     (["bank", "--data-home", "corrupt", "--gap-spread", "-1"], "gap_spread must be >= 0, got -1"),
     (["adult", "--positive-weight", "0"], "positive_weight must be > 0, got 0.0"),
     (["adult", "--inner-lr", "0"], "inner_lr must be > 0, got 0.0"),

@@ -200,7 +200,7 @@ REFUSED_PARAMETERS = {
     ),
     "two bounds": (
         {"bound": [0.1, 0.2], "constraint": ["dbc", "equal-opportunity", "equalized-odds"]},
-        "give one bound, or one for each of the 3 constraints",
+        "give one bound, or one for each of the 3 constraints; got 2",
     ),
     "text as bound": (
         {"bound": "low"},

@@ -116,7 +116,8 @@ def build_constraint(config: RunConfig) -> Constraint:
     if not names:
         raise FFMLError(f"at least one constraint is needed; known: {', '.join(CONSTRAINTS)}")
     if len(bounds) not in (1, len(names)):
-        raise FFMLError(f"give one bound, or one for each of the {len(names)} constraints")
+        each = f", or one for each of the {len(names)} constraints" if len(names) > 1 else ""
+        raise FFMLError(f"give one bound{each}; got {len(bounds)}")
     positive(temperature=config.temperature)
     built = []
     for name, bound in zip(names, bounds * (len(names) // len(bounds)), strict=True):
