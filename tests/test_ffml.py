@@ -5,7 +5,7 @@ import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from closed_forms import constant_tasks, scalar_problem
+from closed_forms import constant_tasks, learn, scalar_problem
 from conftest import random_task
 from scipy.optimize import minimize
 
@@ -20,15 +20,6 @@ from ffml.problem import fair_classification
 from ffml.sampling import draw_support_and_query
 
 draw = jax.jit(draw_support_and_query, static_argnums=2)
-
-
-def learn(learner, memories):
-    """Run one compiled update a memory; return the last state and info."""
-    update, state = jax.jit(learner.update), learner.init(jax.random.key(0))
-    for t, memory in enumerate(memories):
-        newest = jax.tree.map(lambda leaf: leaf[-1], memory)
-        state, info = update(jax.random.key(t), state, newest, memory)
-    return state, info
 
 
 def by_hand(values, theta, lam, inner, outer, dual, delta, limit, steps, iterations):

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from closed_forms import constant_tasks, scalar_problem
+from closed_forms import constant_tasks, learn, scalar_problem
 
 from ffml.base import Batch, FFMLError, LabelledTask
 from ffml.constraints import demographic_parity
@@ -14,14 +14,6 @@ from ffml.models import linear
 from ffml.problem import fair_classification
 
 RHO = 3.0
-
-
-def learn(learner, memory, rounds):
-    update, state = jax.jit(learner.update), learner.init(jax.random.key(0))
-    newest = jax.tree.map(lambda leaf: leaf[-1], memory)
-    for t in range(rounds):
-        state, _ = update(jax.random.key(t), state, newest, memory)
-    return state
 
 
 @pytest.mark.parametrize("own_gap", [0.0, 0.3])
@@ -70,7 +62,7 @@ def test_where_it_leads_by_hand(float64):
         surprise_memory=0.0,
         shots=2,
     )
-    state = learn(learner, constant_tasks([2.0]), rounds=2)
+    state, _ = learn(learner, [constant_tasks([2.0])] * 2)
     assert float(state.params) == pytest.approx(2 / (1 + 2 * RHO), rel=1e-6)
 
 
@@ -97,7 +89,8 @@ def test_tasks_that_oppose_each_other_are_evened_out_where_their_mean_shows_noth
 
     def reliance(**more):
         """How much of the model's weight is on the feature that makes the gaps."""
-        state = learn(ffml(problem, num_inner_steps=1, shots=20, **more), memory, rounds=5)
+        learner = ffml(problem, num_inner_steps=1, shots=20, **more)
+        state, _ = learn(learner, [memory] * 5)
         first, second, _ = np.asarray(state.params["w"])
         return first / second
 

@@ -19,6 +19,9 @@ from ffml.problem import fair_classification
 from ffml.scaling import RunningScaler
 from ffml.sources import open_stream
 
+# What is in the units of a preset's own constraints.
+OF_CONSTRAINTS = ("bounds", "gap_penalty")
+
 # To build a learner without data, and so to find out whether its settings will do.
 SMALLEST_SCHEMA = Schema(("feature",), (SensitiveColumn("group", ("a", "b")),))
 
@@ -84,13 +87,13 @@ def method_defaults(method: str) -> dict[str, Any]:
 def configure_run(data: str, given: Mapping[str, Any], preset_name: str = "default") -> RunConfig:
     """Sort settings into their places; ``given`` wins over the preset, which wins over defaults.
 
-    A setting that neither the run nor the chosen method has is refused. Bounds of a preset are
-    those of its own constraints, so other constraints do not take them over.
+    A setting that neither the run nor the chosen method has is refused. Bounds of a preset, and
+    the price of gaps, are those of its own constraints, so other constraints do not take them over.
     """
     method = given.get("method", "ffml")
     chosen = preset(preset_name, data, method)
     if "constraints" in given:
-        chosen.pop("bounds", None)
+        chosen = {name: value for name, value in chosen.items() if name not in OF_CONSTRAINTS}
     merged = chosen | dict(given)
     own = {f.name for f in fields(RunConfig)}
     known = method_defaults(method)

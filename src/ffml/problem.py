@@ -88,7 +88,7 @@ def fair_classification(
         judged_gaps=lambda params, batch: constraint.judged_gaps(
             apply(params, batch.x), drawn(batch)
         ),
-        gap_variance=lambda params, batch: constraint.variance(
+        gap_variance=lambda params, batch: constraint.gap_variance(
             apply(params, batch.x), drawn(batch)
         ),
         bounds=bounds,

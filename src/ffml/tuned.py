@@ -15,7 +15,7 @@ class Tuned:
         shared: settings of the run (model, constraints, bounds, l2, …), the same for all methods.
         methods: a method's own settings, by its name; another method does not take them over.
         command: what was typed.
-        before: what had been typed to choose the settings that ``command`` holds fixed.
+        before: what had been typed, latest first, to choose what ``command`` holds fixed.
         seeds: that the choice went by.
         rounds: that the choice went by, such as "14 to 27 of 41".
         date: when.
@@ -24,7 +24,7 @@ class Tuned:
     shared: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, dict[str, Any]] = field(default_factory=dict)
     command: str = ""
-    before: str = ""
+    before: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     rounds: str = ""
     date: str = ""
@@ -42,9 +42,11 @@ TUNED: dict[str, Tuned] = {
         command="ffml tune adult --set relative_temperature=true --set temperature=1 "
         "--grid bounds=0,0.02 --grid gap_spread=0,0.05,0.2,0.5 --grid positive_weight=1,1.5 "
         "--seeds 100-123",
-        before='ffml tune adult --set \'constraints=["demographic-parity","equalized-odds"]\' '
-        "--grid relative_temperature=false,true --grid temperature=0.5,1 "
-        "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
+        before=(
+            'ffml tune adult --set \'constraints=["demographic-parity","equalized-odds"]\' '
+            "--grid relative_temperature=false,true --grid temperature=0.5,1 "
+            "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
+        ),
         seeds=tuple(range(100, 124)),
         rounds="14 to 27 of 41",
         date="2026-11-16",
@@ -65,10 +67,16 @@ TUNED: dict[str, Tuned] = {
         "--set memory_capacity=15 --set tasks_per_round=16 --set gap_spread=0 "
         "--set positive_weight=1 --grid gap_penalty=0,10,30,80 --grid bounds=0,0.02 "
         "--seeds 100-123",
-        before="ffml tune bank --set 'constraints=[\"demographic-parity\"]' --set bounds=0 "
-        "--set relative_temperature=true --set temperature=1 --set memory_policy=recent "
-        "--set memory_capacity=15 --set tasks_per_round=16 --grid gap_penalty=0,10,30 "
-        "--grid gap_spread=0,0.2 --grid positive_weight=1,1.5 --seeds 100-119",
+        before=(
+            "ffml tune bank --set 'constraints=[\"demographic-parity\"]' --set bounds=0 "
+            "--set relative_temperature=true --set temperature=1 --set memory_policy=recent "
+            "--set memory_capacity=15 --set tasks_per_round=16 --grid gap_penalty=0,10,30 "
+            "--grid gap_spread=0,0.2 --grid positive_weight=1,1.5 --seeds 100-119",
+            'ffml tune bank --set \'constraints=["demographic-parity","equalized-odds"]\' '
+            "--set memory_policy=recent --set memory_capacity=15 --set tasks_per_round=16 "
+            "--grid relative_temperature=false,true --grid temperature=0.5,1 "
+            "--grid bounds=0+0.05,0+1,0.02+0.05 --seeds 100-111",
+        ),
         seeds=tuple(range(100, 124)),
         rounds="17 to 33 of 50",
         date="2026-11-16",
@@ -86,9 +94,11 @@ TUNED: dict[str, Tuned] = {
         "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
         "--set positive_weight=1.5 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 "
         "--seeds 100-123",
-        before="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
-        "--set relative_temperature=true --set temperature=0.5 --grid bounds=0.02,0.05,0.1 "
-        "--grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 --seeds 100-123",
+        before=(
+            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
+            "--set relative_temperature=true --set temperature=0.5 --grid bounds=0.02,0.05,0.1 "
+            "--grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 --seeds 100-123",
+        ),
         seeds=tuple(range(100, 124)),
         rounds="15 to 28 of 43",
         date="2026-11-16",

@@ -27,7 +27,7 @@ class Constraint(NamedTuple):
     evidence: Callable[[Batch], Array]  # batch -> (m,) 0 where not measurable
     bounds: Callable[[int], Array]  # q -> (m,) the ε of each entry
     noise: Callable[[Array, Batch], Array]  # logits, batch -> (m,) mean |gap| by chance alone
-    variance: Callable[[Array, Batch], Array]  # logits, batch -> (m,) that chance gives a gap
+    gap_variance: Callable[[Array, Batch], Array]  # logits, batch -> (m,) what chance adds to gap²
 
 
 def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]:
@@ -255,5 +255,5 @@ def combine(*constraints: Constraint) -> Constraint:
         lambda batch: jnp.concatenate([c.evidence(batch) for c in constraints]),
         lambda num_contrasts: jnp.concatenate([c.bounds(num_contrasts) for c in constraints]),
         lambda logits, batch: jnp.concatenate([c.noise(logits, batch) for c in constraints]),
-        lambda logits, batch: jnp.concatenate([c.variance(logits, batch) for c in constraints]),
+        lambda logits, batch: jnp.concatenate([c.gap_variance(logits, batch) for c in constraints]),
     )
