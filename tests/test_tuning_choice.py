@@ -37,16 +37,15 @@ def judged(rows):
 
 def test_means_are_over_rounds_then_over_seeds():
     nan = np.nan
-    summary = summarise_settings(
-        judged(
-            {
-                (1, 100): [(0.8, 0.9, 0.7, 0), (1.0, nan, 0.7, 0)],
-                (1, 101): [(0.5, 0.7, 0.6, 0), (nan, nan, 0.5, 1)],
-                (2, 100): [(nan, nan, 0.5, 1), (nan, nan, 0.5, 1)],
-                (2, 101): [(nan, nan, 0.5, 1), (nan, nan, 0.5, 1)],
-            }
-        )
+    frame = judged(
+        {
+            (1, 100): [(0.8, 0.9, 0.7, 0), (1.0, nan, 0.7, 0)],
+            (1, 101): [(0.5, 0.7, 0.6, 0), (nan, nan, 0.5, 1)],
+            (2, 100): [(nan, nan, 0.5, 1), (nan, nan, 0.5, 1)],
+            (2, 101): [(nan, nan, 0.5, 1), (nan, nan, 0.5, 1)],
+        }
     )
+    summary = summarise_settings(frame)
     first = summary.loc[1]
     assert first["dp_of_ceiling"] == pytest.approx((0.9 + 0.5) / 2)
     assert first["dp_of_ceiling_se"] == pytest.approx(0.2)  # half of the distance of two seeds
@@ -54,7 +53,7 @@ def test_means_are_over_rounds_then_over_seeds():
     assert first["balanced_accuracy"] == pytest.approx((0.7 + 0.55) / 2)
     assert (first["collapsed"], first["seeds"], first["rounds"]) == (0.25, 2, 4)
     assert np.isnan(summary.loc[2, "dp_of_ceiling"]) and summary.loc[2, "collapsed"] == 1
-    assert list(ranked(summary, Rule()).index) == [1, 2]
+    assert list(ranked(frame, Rule()).index) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -70,25 +69,39 @@ def test_means_are_over_rounds_then_over_seeds():
 )
 def test_the_rule(settings, order):
     frame = judged({(i, 100): [(*values, 0)] for i, values in enumerate(settings, 1)})
-    assert list(ranked(summarise_settings(frame), Rule(0.99, 0.97)).index) == order
+    assert list(ranked(frame, Rule(0.99, 0.97)).index) == order
 
 
-@pytest.mark.parametrize(("error", "order"), [(0.01, [1, 2, 3]), (0.03, [2, 1, 3])])
-def test_accuracy_decides_where_the_shortfall_is_within_its_error(error, order):
+@pytest.mark.parametrize(("noise", "order"), [(0.01, [1, 2, 3]), (0.03, [2, 1, 3])])
+def test_accuracy_decides_where_the_difference_of_shortfalls_is_within_its_error(noise, order):
     """The fairest falls short in DP alone, so that the error of EO does not matter."""
     frame = judged(
         {
-            (1, 100): [(0.96 - error, 0.8, 0.60, 0)],
-            (1, 101): [(0.96 + error, 1.2, 0.60, 0)],
+            (1, 100): [(0.96 - noise, 0.8, 0.60, 0)],
+            (1, 101): [(0.96 + noise, 1.2, 0.60, 0)],
             (2, 100): [(0.94, 1.0, 0.65, 0)],
             (2, 101): [(0.94, 1.0, 0.65, 0)],
             (3, 100): [(0.90, 1.0, 0.70, 0)],
             (3, 101): [(0.90, 1.0, 0.70, 0)],
         }
     )
-    table = ranked(summarise_settings(frame), Rule(0.99, 0.97))
+    table = ranked(frame, Rule(0.99, 0.97))
     assert list(table.index) == order
-    assert table["as_fair"].sum() == (1 if error < 0.02 else 2)
+    assert table["as_fair"].sum() == (1 if noise < 0.02 else 2)
+    assert table.loc[2, "behind_se"] == pytest.approx(noise)  # half of the distance of two seeds
+
+
+def test_noise_that_settings_share_does_not_make_them_alike():
+    """Seeds differ by 0.2, and in all of them the second setting is behind by about 0.05."""
+    seeds = {100: 0.7, 101: 0.8, 102: 0.9}
+    rows = {(1, seed): [(dp, 1.0, 0.60, 0)] for seed, dp in seeds.items()}
+    rows |= {
+        (2, seed): [(dp - 0.05 + 0.01 * (seed - 101), 1.0, 0.65, 0)] for seed, dp in seeds.items()
+    }
+    table = ranked(judged(rows), Rule())
+    assert table.index[0] == 1 and table["as_fair"].tolist() == [True, False]
+    assert table.loc[2, "behind_se"] == pytest.approx(0.01 / 3**0.5)  # of the mean of differences
+    assert table.loc[2, "dp_of_ceiling_se"] > 0.05  # by itself each is far less sure
 
 
 @settings(deadline=None)
@@ -112,7 +125,7 @@ def test_pareto_by_brute_force(points):
 
 def test_the_picture_of_one_setting_or_of_none_defined():
     for values in ((0.9, 0.9, 0.6), (np.nan, np.nan, 0.5)):
-        table = ranked(summarise_settings(judged({(1, 100): [(*values, 0)]})), Rule())
+        table = ranked(judged({(1, 100): [(*values, 0)]}), Rule())
         pictures = draw_trade_off(table, Rule(), "one")
         assert b"<svg" in pictures["svg"] and pictures["png"].startswith(b"\x89PNG")
         assert (b"1 of 1 settings undefined" in pictures["svg"]) == bool(np.isnan(values[0]))
@@ -128,7 +141,7 @@ def test_files_say_what_was_chosen_and_how(tmp_path):
     )
     rows = {(1, 100): [(0.9, 0.9, 0.8, 0)], (1, 101): [(0.9, 0.9, 0.8, 0)]}
     rows |= {(2, 100): [(0.99, 0.98, 0.7, 0)], (2, 101): [(1.01, 0.98, 0.6, 0)]}
-    table = ranked(summarise_settings(judged(rows)), Rule())
+    table = ranked(judged(rows), Rule())
     write_search(tmp_path, search, Span(None, 30), table, Rule(), {"command": "ffml tune adult"})
     with (tmp_path / "settings.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))

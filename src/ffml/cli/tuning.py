@@ -55,7 +55,6 @@ def tune_settings(
         check_search,
         ranked,
         run_chunks,
-        summarise_settings,
         unfinished_chunks,
         write_search,
     )
@@ -77,7 +76,7 @@ def tune_settings(
         )
         raise typer.Exit(130) from None
     rule = Rule(*wanted.targets)
-    table = ranked(summarise_settings(store.load(search.cells)), rule)
+    table = ranked(store.load(search.cells), rule)
     facts = {"command": command, "seconds": store.seconds(search.cells)}
     document = write_search(out, search, span, table, rule, facts)
     if as_json:

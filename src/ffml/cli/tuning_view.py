@@ -83,13 +83,14 @@ class ChunkProgress:
 
 
 def show_best(console: Console, search: "Search", table: "pd.DataFrame") -> None:
-    """Print the best settings, in the rule's order."""
+    """Print the best settings in the rule's order; an empty line follows those that are as fair."""
     shown = Table(
         title=f"\nBest {min(SHOWN, len(table))} of {_count(len(table), 'setting')} (mean ± "
         "standard error over seeds)",
         title_justify="left",
         title_style="bold",
         box=SIMPLE_HEAD,
+        caption_justify="left",
         padding=(0, 1, 0, 0),
     )
     several = [n for n in search.names if len({str(s.get(n)) for s in search.settings}) > 1]
@@ -97,13 +98,17 @@ def show_best(console: Console, search: "Search", table: "pd.DataFrame") -> None
         shown.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
     for name in ("DP/ceil", "EO/ceil", "bal.acc", "collapsed"):
         shown.add_column(name, justify="right", no_wrap=True)
-    for number, row in table.head(SHOWN).iterrows():
+    as_fair = int(table["as_fair"].sum())  # they come first
+    for position, (number, row) in enumerate(table.head(SHOWN).iterrows(), 1):
         setting = search.settings[int(str(number)) - 1]
         shown.add_row(
             *(_word(setting.get(name)) for name in several or search.names),
             *(_mean(row, m) for m in ("dp_of_ceiling", "eo_of_ceiling", "balanced_accuracy")),
             f"{100 * row['collapsed']:.1f} %",
+            end_section=position == as_fair,
         )
+    if as_fair < min(SHOWN, len(table)):
+        shown.caption = "before the empty line: as fair as the fairest"
     console.print(shown)
 
 
