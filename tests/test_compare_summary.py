@@ -245,6 +245,7 @@ def test_files_and_tables(stored, tmp_path):
     assert f"| {accuracy['mean']:.3f} ± {half:.3f} |" in page
     differences = pd.read_csv(tmp_path / "out" / "differences.csv")
     assert set(differences["label"]) == {"refit"} and "Minus twp, seed by seed" in page
+    assert pd.read_csv(tmp_path / "out" / "tasks.csv").empty  # no round has 50 rows
     dp = entry(summarise_results(frame, 10**6), "dp_of_ceiling", label="twp")
     assert np.isnan(dp["mean"]) and "| twp | – | – | – |" in markdown_tables(
         summarise_results(frame, 10**6)
@@ -265,6 +266,9 @@ def test_variants_are_compared_at_the_same_fairness(stored, tmp_path):
     assert "| variant | DP / ceiling | balanced accuracy | mine | difference |" in page
     assert "| -0.250 (-0.250 to -0.250) |" in page
     assert r"| mine \|1\| |" in page
+    tasks = pd.read_csv(tmp_path / "tasks.csv")
+    lowest = tasks[tasks["label"] == "twp"].sort_values("dp_of_ceiling").iloc[0]
+    assert f"| {lowest['task']} | {lowest['dp_of_ceiling']:.3f} | {lowest['rounds']} |" in page
     [same] = json.loads((tmp_path / "summary.json").read_text())["equal_fairness"]
     assert same["difference"] == pytest.approx(-0.25)
     svg = (tmp_path / "comparison.svg").read_text()

@@ -1,5 +1,6 @@
 """Comparing methods: runs in parallel processes, kept one by one, summed up with intervals."""
 
+from ffml.compare._by_task import summarise_tasks, task_means
 from ffml.compare._cell import Cell
 from ffml.compare._check import check_cells
 from ffml.compare._figure import draw_comparison
@@ -36,6 +37,8 @@ __all__ = [
     "plan",
     "run_cells",
     "summarise_results",
+    "summarise_tasks",
+    "task_means",
     "unfinished",
     "write_results",
 ]

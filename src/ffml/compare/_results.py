@@ -7,9 +7,15 @@ from typing import Any
 
 import pandas as pd
 
+from ffml.compare._by_task import summarise_tasks, task_means
 from ffml.compare._figure import draw_comparison
 from ffml.compare._summary import ENOUGH_ROWS, MIN_VALIDATION, paired_differences
-from ffml.compare._tables import DIFFERENCES, equal_fairness_tables, markdown_tables
+from ffml.compare._tables import (
+    DIFFERENCES,
+    equal_fairness_tables,
+    markdown_tables,
+    task_tables,
+)
 from ffml.compare._tradeoff import at_equal_fairness
 from ffml.runs import durable
 from ffml.runs.files import to_json
@@ -17,7 +23,7 @@ from ffml.runs.snapshot import versions
 from ffml.runtime import available_cores
 
 RESULTS, SUMMARY, PAGE = "results.csv", "summary.csv", "summary.md"
-PAIRED, EQUAL = "differences.csv", "equal_fairness.csv"
+PAIRED, EQUAL, TASKS = "differences.csv", "equal_fairness.csv", "tasks.csv"
 DOCUMENT, FIGURE = "summary.json", "comparison"
 
 
@@ -35,7 +41,7 @@ def how_measured(seeds: int) -> str:
 
 
 def results_document(
-    summary: pd.DataFrame, equal: pd.DataFrame, facts: Mapping[str, Any]
+    summary: pd.DataFrame, equal: pd.DataFrame, tasks: pd.DataFrame, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return summary.json: how the numbers came about, and the numbers."""
     return {
@@ -45,6 +51,7 @@ def results_document(
         "cores": available_cores(),
         "summary": summary.to_dict("records"),
         "equal_fairness": equal.to_dict("records"),
+        "tasks": tasks.to_dict("records"),
     }
 
 
@@ -60,7 +67,9 @@ def write_results(
         facts: what else to keep, such as ``command``, ``date`` and ``wall_seconds``.
     """
     equal = at_equal_fairness(frame)
-    document = results_document(summary, equal, facts)
+    by_task = task_means(frame)
+    tasks = summarise_tasks(by_task)
+    document = results_document(summary, equal, tasks, facts)
     reference = frame["label"].iloc[0]
     differences = paired_differences(frame, reference)
     texts = {
@@ -68,8 +77,9 @@ def write_results(
         SUMMARY: _csv(summary),
         PAIRED: _csv(differences),
         EQUAL: _csv(equal),
+        TASKS: _csv(by_task),
         DOCUMENT: to_json(document),
-        PAGE: _page(summary, differences, reference, equal, document),
+        PAGE: _page(summary, differences, reference, equal, tasks, document),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
@@ -90,6 +100,7 @@ def _page(
     differences: pd.DataFrame,
     reference: str,
     equal: pd.DataFrame,
+    tasks: pd.DataFrame,
     document: Mapping[str, Any],
 ) -> str:
     """Return the tables with what is needed to repeat them."""
@@ -113,5 +124,12 @@ def _page(
             "one that is more even with all (its most accurate one is shown); in brackets the 95 % "
             "t-interval of the difference over seeds:",
             equal_fairness_tables(equal).rstrip(),
+        ]
+    if len(tasks):
+        parts += [
+            "Task by task: each task counts once, with the mean over all rounds in which it came "
+            "up; ± is half of the 95 % t-interval over tasks, and the least even task has the "
+            "lowest mean (of as many rounds as stand there):",
+            task_tables(tasks).rstrip(),
         ]
     return "\n\n".join([*parts, made]) + "\n"

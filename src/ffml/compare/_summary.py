@@ -97,12 +97,19 @@ def paired_differences(
     return table[columns].astype({"seeds": int})
 
 
+def judged_rounds(
+    frame: pd.DataFrame, min_validation: Mapping[str, int] | int, part: str
+) -> pd.Series:
+    """Mark the rounds of a part that were judged on enough rows."""
+    least = frame["data"].map(lambda data: enough_rows(data, min_validation))
+    return (frame["n_validation"] >= least.clip(lower=1)) & one_of("part", part, PARTS)(frame)
+
+
 def by_seed_means(
     frame: pd.DataFrame, min_validation: Mapping[str, int] | int, part: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Average each metric over a seed's judged rounds; also return how many rounds that were."""
-    least = frame["data"].map(lambda data: enough_rows(data, min_validation))
-    judged = (frame["n_validation"] >= least.clip(lower=1)) & one_of("part", part, PARTS)(frame)
+    judged = judged_rounds(frame, min_validation, part)
     metrics = [name for name in frame if name not in _NO_METRIC and not _SKIPPED.search(str(name))]
     values = frame[metrics].astype(float).where(judged)  # what is not judged is undefined
     seeds = [frame[name] for name in (*GROUP, "seed")]

@@ -73,6 +73,30 @@ def equal_fairness_tables(equal: pd.DataFrame) -> str:
     return _markdown(tables)
 
 
+def task_tables(tasks: pd.DataFrame) -> str:
+    """Return what `summarise_tasks` found as Markdown."""
+    several = tasks["validation"].nunique() > 1
+    groups: Any = tasks.groupby(GROUP[1:], sort=False)
+    header = ["method", "tasks", "DP / ceiling", "least even task", "its DP / ceiling", "rounds"]
+    tables = [
+        DataTable(_title(data, share, several), header, [_task_line(r) for r in rows.itertuples()])
+        for (data, share), rows in groups
+    ]
+    return _markdown(tables)
+
+
+def _task_line(row: Any) -> list[str]:
+    interval = "" if math.isnan(row.high) else f" ± {row.high - row.mean:.3f}"
+    return [
+        row.label,
+        str(row.tasks),
+        f"{row.mean:.3f}{interval}",
+        str(row.least_even),
+        f"{row.least:.3f}",
+        str(row.rounds),
+    ]
+
+
 def _equal_line(row: Mapping[Hashable, Any]) -> list[str]:
     numbers = [row["fairness"], row["accuracy"], row["other_accuracy"], row["difference"]]
     if not all(map(math.isfinite, numbers)):

@@ -1,0 +1,67 @@
+"""Task by task: who is treated how, and how far the tasks are apart."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from ffml.compare._summary import GROUP, MIN_VALIDATION, half_width, judged_rounds
+
+METRICS = ["dp_of_ceiling", "eo_of_ceiling", "balanced_accuracy", "accuracy"]
+
+
+def task_means(
+    frame: pd.DataFrame,
+    min_validation: Mapping[str, int] | int = MIN_VALIDATION,
+    part: str = "last_third",
+) -> pd.DataFrame:
+    """Average over all judged rounds in which a task came up, whatever the seed.
+
+    Args:
+        frame: of `Store.load`.
+        min_validation: as in `summarise_results`.
+        part: as in `summarise_results`.
+
+    Returns:
+        One row per label, data, validation share and task: ``rounds`` that judged, the mean of
+        ``n_validation``, and the means of `METRICS`, NaN where no round defines them.
+    """
+    judged = frame[judged_rounds(frame, min_validation, part)]
+    tasks = judged.groupby([*GROUP, "task"], sort=False)
+    means = tasks[["n_validation", *METRICS]].mean()
+    means.insert(0, "rounds", tasks.size())
+    return means.reset_index()
+
+
+def summarise_tasks(means: pd.DataFrame) -> pd.DataFrame:
+    """Average DP / ceiling over tasks, each counted once, and name the least even one.
+
+    Seeds reorder the same tasks. How far tasks are apart says what to expect of a task of the kind
+    that is not among them.
+
+    Args:
+        means: of `task_means`.
+
+    Returns:
+        One row per label, data and validation share: ``tasks``, ``mean``, ``low`` and ``high`` of
+        its 95 % t-interval over tasks, the ``least_even`` task, its DP / ceiling as ``least`` and
+        in how many ``rounds`` that was measured.
+    """
+    known = means.dropna(subset="dp_of_ceiling")
+    groups = known.groupby(GROUP, sort=False)
+    ratio = groups["dp_of_ceiling"]
+    lowest = known.loc[ratio.idxmin()].set_index(GROUP)
+    with np.errstate(invalid="ignore"):  # a single task has no deviation
+        half = half_width(ratio.std(), ratio.size())
+    table = pd.DataFrame(
+        {
+            "tasks": ratio.size(),
+            "mean": ratio.mean(),
+            "low": ratio.mean() - half,
+            "high": ratio.mean() + half,
+            "least_even": lowest["task"],
+            "least": lowest["dp_of_ceiling"],
+            "rounds": lowest["rounds"],
+        }
+    )
+    return table.loc[ratio.size().index].reset_index()
