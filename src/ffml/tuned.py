@@ -34,20 +34,24 @@ TUNED: dict[str, Tuned] = {
     "adult": Tuned(
         shared={
             "constraints": ("demographic-parity",),
-            "bounds": (0.02,),
+            "bounds": (0.0,),
             "temperature": 1.0,
             "relative_temperature": True,
         },
-        methods={"ffml": {"gap_spread": 0.2}},
-        command="ffml tune adult --set relative_temperature=true --set temperature=1 "
-        "--grid bounds=0,0.02 --grid gap_spread=0,0.05,0.2,0.5 --grid positive_weight=1,1.5 "
-        "--seeds 100-123",
+        methods={"ffml": {"gap_spread": 0.2, "gap_penalty": 10.0}},
+        command="ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
+        "--set relative_temperature=true --set temperature=1 --set gap_spread=0.2 "
+        "--grid bounds=0,0.02 --grid gap_penalty=0,5,10 --grid positive_weight=1,1.5,2 "
+        "--seeds 100-139",
         before=(
+            "ffml tune adult --set relative_temperature=true --set temperature=1 "
+            "--grid bounds=0,0.02 --grid gap_spread=0,0.05,0.2,0.5 --grid positive_weight=1,1.5 "
+            "--seeds 100-123",
             'ffml tune adult --set \'constraints=["demographic-parity","equalized-odds"]\' '
             "--grid relative_temperature=false,true --grid temperature=0.5,1 "
             "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
         ),
-        seeds=tuple(range(100, 124)),
+        seeds=tuple(range(100, 140)),
         rounds="14 to 27 of 41",
         date="2026-11-16",
     ),
@@ -89,7 +93,7 @@ TUNED: dict[str, Tuned] = {
             "relative_temperature": True,
             "positive_weight": 1.5,
         },
-        methods={"ffml": {"gap_spread": 0.05, "gap_penalty": 1.0}},
+        methods={"ffml": {"gap_spread": 0.05, "gap_penalty": 2.0}},
         command="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
         "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
         "--set positive_weight=1.5 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 "

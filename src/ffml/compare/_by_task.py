@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from ffml.compare._summary import GROUP, MIN_VALIDATION, half_width, judged_rounds
+from ffml.compare._tables import DIFFERENCES
 
-METRICS = ["dp_of_ceiling", "eo_of_ceiling", "balanced_accuracy", "accuracy"]
+METRICS = list(DIFFERENCES.values())
 
 
 def task_means(
