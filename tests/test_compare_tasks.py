@@ -37,8 +37,9 @@ def test_a_task_is_the_mean_of_its_judged_rounds_and_counts_once():
         (0, 5, "x", 0.8, 60),
         (1, 5, "x", 1.0, 80),
         (1, 6, "y", 0.5, 50),
+        (3, 5, "y", NAN, 50),  # one decision for everybody
         (2, 6, "y", 0.1, 49),  # too few rows
-        (2, 5, "z", NAN, 70),  # one decision for everybody
+        (2, 5, "z", NAN, 70),
         (3, 6, "z", 0.9, 70),
         (4, 6, "never", NAN, 70),
     )
@@ -46,7 +47,7 @@ def test_a_task_is_the_mean_of_its_judged_rounds_and_counts_once():
     assert means["dp_of_ceiling"].to_dict() == pytest.approx(
         {"x": 0.9, "y": 0.5, "z": 0.9, "never": NAN}, nan_ok=True
     )
-    assert means["rounds"].to_dict() == {"x": 2, "y": 1, "z": 2, "never": 1}
+    assert means["rounds"].to_dict() == {"x": 2, "y": 1, "z": 1, "never": 0}
     assert means.loc["x", "n_validation"] == 70
     [row] = summarise_tasks(task_means(frame)).to_dict("records")
     tasks = np.array([0.9, 0.5, 0.9])

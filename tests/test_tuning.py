@@ -1,7 +1,9 @@
 """Tuning: many settings in one program, spaces, resuming, the package's own settings."""
 
+import json
+import shlex
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 
 import jax
 import numpy as np
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from ffml import presets, tuned
 from ffml.base import FFMLError
-from ffml.experiment import build, configure_run, method_defaults
+from ffml.experiment import OF_CONSTRAINTS, build, configure_run, method_defaults
 from ffml.methods import METHODS
 from ffml.tuning import (
     SPACES,
@@ -382,6 +384,9 @@ def test_tuned_settings_are_the_default_and_what_is_given_wins(monkeypatch):
     in_logits = configure_run("crime", {"constraints": ("dbc",)}).settings
     assert (in_logits["bounds"], in_logits["gap_penalty"]) == ((0.02,), 0.0)  # other units
     assert in_logits["damping"] == 7.0
+    tuned.TUNED["crime"].shared["constraints"] = ("dbc",)
+    same = configure_run("crime", {"constraints": ["dbc"]}).settings
+    assert (same["bounds"], same["gap_penalty"]) == ((0.3,), 80.0)
 
 
 @pytest.mark.parametrize("data", [*tuned.TUNED, "adult"])
@@ -392,4 +397,14 @@ def test_what_the_package_has_tuned_can_run_and_says_how(data):
         assert set(stored.methods[method]) <= set(method_defaults(method))
         assert config.settings.items() >= stored.methods[method].items()
         assert stored.command.startswith("ffml tune") and stored.date and stored.rounds
+    own = {*stored.shared, *(name for own in stored.methods.values() for name in own)}
+    for command in (stored.command, *stored.before):
+        named = {
+            text.partition("=")[0]
+            for option, text in pairwise(shlex.split(command))
+            if option in ("--set", "--grid")
+        }
+        same = f"constraints={json.dumps(stored.shared['constraints'])}" in command
+        taken_over = own - named - (set() if same else set(OF_CONSTRAINTS))
+        assert not taken_over, "repeated, it would begin with what it was to choose"
         assert stored.seeds and min(stored.seeds) >= 48  # tables report those before

@@ -72,36 +72,75 @@ def test_the_rule(settings, order):
     assert list(ranked(frame, Rule(0.99, 0.97)).index) == order
 
 
-@pytest.mark.parametrize(("noise", "order"), [(0.01, [1, 2, 3]), (0.03, [2, 1, 3])])
-def test_accuracy_decides_where_the_difference_of_shortfalls_is_within_its_error(noise, order):
-    """The fairest falls short in DP alone, so that the error of EO does not matter."""
-    frame = judged(
-        {
-            (1, 100): [(0.96 - noise, 0.8, 0.60, 0)],
-            (1, 101): [(0.96 + noise, 1.2, 0.60, 0)],
-            (2, 100): [(0.94, 1.0, 0.65, 0)],
-            (2, 101): [(0.94, 1.0, 0.65, 0)],
-            (3, 100): [(0.90, 1.0, 0.70, 0)],
-            (3, 101): [(0.90, 1.0, 0.70, 0)],
-        }
-    )
-    table = ranked(frame, Rule(0.99, 0.97))
+def by_seed(*settings):
+    """Eight seeds of each setting; a value is one for all or one for each."""
+    rows = {}
+    for number, values in enumerate(settings, 1):
+        for k, (dp, eo, accuracy) in enumerate(zip(*np.broadcast_arrays(*values), strict=True)):
+            rows[number, 100 + k] = [(dp, eo, accuracy, 0)]
+    return judged(rows)
+
+
+UP_AND_DOWN = np.array([-1, 1] * 4)
+ERROR = (8 / 7) ** 0.5 / 8**0.5  # of the mean of these
+
+
+@pytest.mark.parametrize(("noise", "order"), [(0.03, [1, 2, 3]), (0.08, [2, 1, 3])])
+@pytest.mark.parametrize("metric", ["DP", "EO"])
+def test_accuracy_decides_where_the_difference_of_shortfalls_is_within_its_error(
+    metric, noise, order
+):
+    ones = np.ones(8)
+    ratios = [0.76 + noise * UP_AND_DOWN, 0.74 * ones, 0.70 * ones]
+    accuracies = [0.60, 0.65, 0.70]
+    pairs = [(r, ones) if metric == "DP" else (ones, r) for r in ratios]
+    frame = by_seed(*((*pair, ba) for pair, ba in zip(pairs, accuracies, strict=True)))
+    table = ranked(frame, Rule())
     assert list(table.index) == order
-    assert table["as_fair"].sum() == (1 if noise < 0.02 else 2)
-    assert table.loc[2, "behind_se"] == pytest.approx(noise)  # half of the distance of two seeds
+    assert table["as_fair"].sum() == (1 if noise < 0.05 else 2)
+    assert table.loc[3, "behind_se"] == pytest.approx(noise * ERROR, rel=0.1)
 
 
 def test_noise_that_settings_share_does_not_make_them_alike():
     """Seeds differ by 0.2, and in all of them the second setting is behind by about 0.05."""
-    seeds = {100: 0.7, 101: 0.8, 102: 0.9}
-    rows = {(1, seed): [(dp, 1.0, 0.60, 0)] for seed, dp in seeds.items()}
-    rows |= {
-        (2, seed): [(dp - 0.05 + 0.01 * (seed - 101), 1.0, 0.65, 0)] for seed, dp in seeds.items()
-    }
-    table = ranked(judged(rows), Rule())
-    assert table.index[0] == 1 and table["as_fair"].tolist() == [True, False]
-    assert table.loc[2, "behind_se"] == pytest.approx(0.01 / 3**0.5)  # of the mean of differences
-    assert table.loc[2, "dp_of_ceiling_se"] > 0.05  # by itself each is far less sure
+    hard, ones = 0.8 + 0.1 * UP_AND_DOWN, np.ones(8)
+    behind = 0.05 + 0.01 * np.repeat([-1, 1], 4)
+    table = ranked(by_seed((hard, ones, 0.60), (hard - behind, ones, 0.65)), Rule())
+    assert table["as_fair"].to_dict() == {1: True, 2: False}
+    assert table.loc[2, "behind_se"] == pytest.approx(0.01 * ERROR, rel=0.1)
+    assert table.loc[2, "dp_of_ceiling_se"] > 0.03  # by itself each is far less sure
+
+
+def test_noise_in_what_reaches_its_target_anyway_counts_as_little_in_both():
+    """The same noise in both: one mean is just above its target, the other just below."""
+    noise, ones = 0.05 * UP_AND_DOWN, np.ones(8)
+    table = ranked(
+        by_seed((0.9, 0.9701 + noise, 0.6), (0.9 * ones, 0.9699 + noise, 0.7)), Rule(0.99, 0.97)
+    )
+    assert table.loc[2, "behind_se"] < 0.001
+
+
+def test_where_targets_are_reached_noise_is_no_excuse():
+    ones = np.ones(8)
+    reaches, nearly = (1.0 * ones, ones, 0.60), (0.98 + 0.1 * UP_AND_DOWN, ones, 0.70)
+    table = ranked(by_seed(nearly, reaches), Rule())
+    assert table["as_fair"].to_dict() == {1: False, 2: True} and table.index[0] == 2
+
+
+def test_seeds_without_a_ratio_make_the_others_less_sure():
+    ones = np.ones(8)
+    known = 0.75 + 0.05 * UP_AND_DOWN
+    half = np.where(np.arange(8) < 4, known, np.nan)
+    table = ranked(by_seed((half, ones, 0.6), (0.65 * ones, ones, 0.7)), Rule())
+    all_known = ranked(by_seed((known, ones, 0.6), (0.65 * ones, ones, 0.7)), Rule())
+    ratio = table.loc[2, "behind_se"] / all_known.loc[2, "behind_se"]
+    assert ratio == pytest.approx(2**0.5, rel=0.25)  # half as many
+
+
+def test_a_single_seed_has_no_error():
+    table = ranked(judged({(1, 100): [(0.9, 0.9, 0.6, 0)], (2, 100): [(0.8, 0.9, 0.9, 0)]}), Rule())
+    assert table["as_fair"].to_dict() == {1: True, 2: False}
+    assert table["behind_se"].isna().all()
 
 
 @settings(deadline=None)

@@ -92,7 +92,7 @@ def configure_run(data: str, given: Mapping[str, Any], preset_name: str = "defau
     """
     method = given.get("method", "ffml")
     chosen = preset(preset_name, data, method)
-    if "constraints" in given:
+    if "constraints" in given and tuple(given["constraints"]) != chosen.get("constraints"):
         chosen = {name: value for name, value in chosen.items() if name not in OF_CONSTRAINTS}
     merged = chosen | dict(given)
     own = {f.name for f in fields(RunConfig)}

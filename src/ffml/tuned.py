@@ -15,7 +15,7 @@ class Tuned:
         shared: settings of the run (model, constraints, bounds, l2, …), the same for all methods.
         methods: a method's own settings, by its name; another method does not take them over.
         command: what was typed.
-        before: what had been typed, latest first, to choose what ``command`` holds fixed.
+        before: searches for what ``command`` holds fixed, latest first.
         seeds: that the choice went by.
         rounds: that the choice went by, such as "14 to 27 of 41".
         date: when.
@@ -44,11 +44,12 @@ TUNED: dict[str, Tuned] = {
         "--grid bounds=0,0.02 --grid gap_penalty=0,5,10 --grid positive_weight=1,1.5,2 "
         "--seeds 100-139",
         before=(
-            "ffml tune adult --set relative_temperature=true --set temperature=1 "
-            "--grid bounds=0,0.02 --grid gap_spread=0,0.05,0.2,0.5 --grid positive_weight=1,1.5 "
-            "--seeds 100-123",
+            "ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
+            "--set relative_temperature=true --set temperature=1 --set bounds=0 "
+            "--set positive_weight=1 --grid gap_penalty=5,10,20 --grid gap_spread=0,0.05,0.2,0.5 "
+            "--seeds 100-139",
             'ffml tune adult --set \'constraints=["demographic-parity","equalized-odds"]\' '
-            "--grid relative_temperature=false,true --grid temperature=0.5,1 "
+            "--set gap_spread=0 --grid relative_temperature=false,true --grid temperature=0.5,1 "
             "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
         ),
         seeds=tuple(range(100, 140)),
@@ -100,8 +101,9 @@ TUNED: dict[str, Tuned] = {
         "--seeds 100-123",
         before=(
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
-            "--set relative_temperature=true --set temperature=0.5 --grid bounds=0.02,0.05,0.1 "
-            "--grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 --seeds 100-123",
+            "--set relative_temperature=true --set temperature=0.5 --set gap_penalty=0 "
+            "--grid bounds=0.02,0.05,0.1 --grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 "
+            "--seeds 100-123",
         ),
         seeds=tuple(range(100, 124)),
         rounds="15 to 28 of 43",

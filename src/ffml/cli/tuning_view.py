@@ -108,7 +108,9 @@ def show_best(console: Console, search: "Search", table: "pd.DataFrame") -> None
             end_section=position == as_fair,
         )
     if as_fair < min(SHOWN, len(table)):
-        shown.caption = "before the empty line: as fair as the fairest"
+        reached = table["shortfall"].iloc[0] <= 0
+        what = "those that reach both targets" if reached else "as fair as the fairest"
+        shown.caption = f"before the empty line: {what}"
     console.print(shown)
 
 

@@ -16,7 +16,7 @@ def task_means(
     min_validation: Mapping[str, int] | int = MIN_VALIDATION,
     part: str = "last_third",
 ) -> pd.DataFrame:
-    """Average over all judged rounds in which a task came up, whatever the seed.
+    """Average over a task's judged rounds, whatever the seed.
 
     Args:
         frame: of `Store.load`.
@@ -24,31 +24,32 @@ def task_means(
         part: as in `summarise_results`.
 
     Returns:
-        One row per label, data, validation share and task: ``rounds`` that judged, the mean of
-        ``n_validation``, and the means of `METRICS`, NaN where no round defines them.
+        One row per label, data, validation share and task that was judged: in how many ``rounds``
+        DP is defined, the mean of ``n_validation``, and the means of `METRICS`, NaN where no round
+        defines them.
     """
     judged = frame[judged_rounds(frame, min_validation, part)]
     tasks = judged.groupby([*GROUP, "task"], sort=False)
     means = tasks[["n_validation", *METRICS]].mean()
-    means.insert(0, "rounds", tasks.size())
+    means.insert(0, "rounds", tasks["dp_of_ceiling"].count())
     return means.reset_index()
 
 
 def summarise_tasks(means: pd.DataFrame) -> pd.DataFrame:
     """Average DP / ceiling over tasks, each counted once, and name the least even one.
 
-    Seeds reorder the same tasks. How far tasks are apart says what to expect of a task of the kind
-    that is not among them.
+    Seeds reorder the same tasks, so an interval over seeds is about these tasks; this one is about
+    the mean of tasks of their kind. A single task can be far outside.
 
     Args:
         means: of `task_means`.
 
     Returns:
-        One row per label, data and validation share: ``tasks``, ``mean``, ``low`` and ``high`` of
-        its 95 % t-interval over tasks, the ``least_even`` task, its DP / ceiling as ``least`` and
-        in how many ``rounds`` that was measured.
+        One row per label, data and validation share: ``tasks`` in which DP is defined, ``mean``,
+        ``low`` and ``high`` of its 95 % t-interval over tasks, the ``least_even`` task, its DP /
+        ceiling as ``least`` and in how many ``rounds`` that was measured.
     """
-    known = means.dropna(subset="dp_of_ceiling")
+    known = means.dropna(subset="dp_of_ceiling", ignore_index=True)
     groups = known.groupby(GROUP, sort=False)
     ratio = groups["dp_of_ceiling"]
     lowest = known.loc[ratio.idxmin()].set_index(GROUP)
@@ -65,4 +66,4 @@ def summarise_tasks(means: pd.DataFrame) -> pd.DataFrame:
             "rounds": lowest["rounds"],
         }
     )
-    return table.loc[ratio.size().index].reset_index()
+    return table.reset_index()

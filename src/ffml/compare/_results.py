@@ -127,9 +127,10 @@ def _page(
         ]
     if len(tasks):
         parts += [
-            "Task by task: each task counts once, with the mean over all rounds in which it came "
-            "up; ± is half of the 95 % t-interval over tasks, and the least even task has the "
-            "lowest mean (of as many rounds as stand there):",
+            "Task by task: each task counts once, with the mean over its judged rounds of the last "
+            "third; ± is half of the 95 % t-interval of the mean over tasks, and the least even "
+            "task has the lowest mean, of as many rounds as stand there. Tasks with too few rows, "
+            "or in which everyone always got the same decision, are missing:",
             task_tables(tasks).rstrip(),
         ]
     return "\n\n".join([*parts, made]) + "\n"

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 
 METRICS = ("dp_of_ceiling", "eo_of_ceiling", "balanced_accuracy", "collapsed")
+RATIOS = ["dp_of_ceiling", "eo_of_ceiling"]  # that a rule has targets for
+DRAWS = 4000  # of as many seeds as there are, with replacement; always the same
 
 
 class Rule(NamedTuple):
@@ -55,27 +57,44 @@ def ranked(frame: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
     Returns:
         The rows of `summarise_settings` with ``shortfall``, 0 where both targets are reached;
-        ``behind_se``, the standard error over seeds of how much greater it is than the least one;
-        and ``as_fair``: whether it is greater by that much at most, or, if a setting reaches both
-        targets, whether this one does. Those come first, the most accurate before the others; the
-        rest by their shortfalls.
+        ``behind_se``, the standard error of how much greater it is than the least one, by the
+        bootstrap over seeds (NaN for a single one); and ``as_fair``: whether it is greater by that
+        much at most, or, if a setting reaches both targets, whether this one does. Those come
+        first, the most accurate before the others; the rest by their shortfalls.
     """
     summary = summarise_settings(frame)
-    by_seed = _by_seed(frame)[["dp_of_ceiling", "eo_of_ceiling"]].unstack("seed").loc[summary.index]
-    ratios = by_seed.to_numpy(float).reshape(len(summary), 2, -1)  # setting, metric, seed
-    known = np.isfinite(ratios)
-    means = np.where(known, ratios, 0).sum(-1) / np.maximum(known.sum(-1), 1)
-    short = np.maximum(np.array(rule) - means, 0)
-    shortfall = short.sum(-1)
-    fairest = shortfall.argmin()
-    # How each seed moves a shortfall: where a mean reaches its target, seeds do not matter.
-    moves = (np.where(known, means[..., None] - ratios, 0) * (short > 0)[..., None]).sum(1)
+    by_seed = _by_seed(frame)[RATIOS].unstack("seed").loc[summary.index]
+    ratios = by_seed.to_numpy(float).reshape(len(summary), len(RATIOS), -1)
+    ratios = np.where(np.isfinite(ratios).any(-1, keepdims=True), ratios, 0)
     num_seeds = ratios.shape[-1]
-    error = (moves - moves[fairest]).std(-1, ddof=min(1, num_seeds - 1)) / np.sqrt(num_seeds)
+    shortfall = _shortfall(ratios, np.ones((num_seeds, 1)), rule)[:, 0]
+    fairest = shortfall.argmin()
+    drawn = np.random.default_rng(0).multinomial(num_seeds, [1 / num_seeds] * num_seeds, DRAWS).T
+    drawn_shortfall = _shortfall(ratios, drawn, rule)
+    behind = drawn_shortfall - drawn_shortfall[fairest]
+    error = np.nanstd(behind, axis=-1) * np.sqrt(num_seeds / max(num_seeds - 1, 1))
     as_fair = shortfall - shortfall[fairest] <= (error if shortfall[fairest] > 0 else 0)
     accuracy = summary["balanced_accuracy"].to_numpy(float)
     order = np.lexsort((-accuracy, np.where(as_fair, 0, shortfall)))
-    return summary.assign(shortfall=shortfall, behind_se=error, as_fair=as_fair).iloc[order]
+    table = summary.assign(shortfall=shortfall, as_fair=as_fair)
+    return table.assign(behind_se=error if num_seeds > 1 else np.nan).iloc[order]
+
+
+def _shortfall(ratios: np.ndarray, times: np.ndarray, rule: Rule) -> np.ndarray:
+    """Add up what the mean ratios miss of their targets.
+
+    Args:
+        ratios: (settings, `RATIOS`, seeds), NaN where undefined.
+        times: (seeds, draws) how often each seed counts in each draw.
+        rule: its targets.
+
+    Returns:
+        (settings, draws), NaN where a draw has no seed with a ratio.
+    """
+    known = np.isfinite(ratios)
+    with np.errstate(invalid="ignore"):
+        means = (np.where(known, ratios, 0) @ times) / (known @ times)
+    return np.maximum(np.array(rule)[:, None] - means, 0).sum(1)
 
 
 def _by_seed(frame: pd.DataFrame) -> pd.DataFrame:
