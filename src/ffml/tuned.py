@@ -98,14 +98,14 @@ TUNED: dict[str, Tuned] = {
         command="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
         "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
         "--set positive_weight=1.5 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 "
-        "--seeds 100-123",
+        "--seeds 100-139",
         before=(
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=0.5 --set gap_penalty=0 "
             "--grid bounds=0.02,0.05,0.1 --grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 "
             "--seeds 100-123",
         ),
-        seeds=tuple(range(100, 124)),
+        seeds=tuple(range(100, 140)),
         rounds="15 to 28 of 43",
         date="2026-11-16",
     ),
