@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ffml.base import FFMLError
-from ffml.report import write_report
+from ffml.report import write_model_card, write_report
 from ffml.summary import summarise
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -327,6 +327,19 @@ def test_rounds_within_bounds(page, run_dir):
     assert total[2] == f"{max(measured):.3f}"
     assert float(total[5]) == pytest.approx(sum(g for g in measured if g > 0), abs=6e-4)
     assert float(total[4].replace("−", "-")) == pytest.approx(sum(measured), abs=6e-4)
+
+
+def test_a_bound_of_0_is_where_to_aim_and_rounds_within_it_are_not_counted(run_dir, tmp_path):
+    zero = shutil.copytree(run_dir, tmp_path / "zero")
+    config = json.loads((zero / "config.json").read_text(encoding="utf-8"))
+    config["bound"] = [0.0]
+    (zero / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    words = page_of(zero).words
+    assert "Gap over all rounds" in words and "6.4 points" in words
+    assert "pooled; interval 5.0 to 7.8" in words and "Rounds within all bounds" not in words
+    assert "A bound of 0 says where to aim" in words and "within their bounds in" not in words
+    card = write_model_card(zero).read_text(encoding="utf-8")
+    assert "a bound of 0 says where to aim" in card and "within their bounds in" not in card
 
 
 def test_groups_are_pooled_by_count(page):

@@ -107,10 +107,14 @@ def _limitations(run: Run) -> list[str]:
     ]
     if run.constraints:
         within, measured = _words.rounds_within_bounds(run)
+        rounds = (
+            "and a bound of 0 says where to aim"
+            if _words.aims_at_zero(run)
+            else f"they were within their bounds in {within} of {counted(measured, 'round')}"
+        )
         texts.append(
             "The constraints bound a gap between the groups’ scores over time, not the gap between"
-            " decisions in every round: they were within their bounds in"
-            f" {within} of {counted(measured, 'round')}."
+            f" decisions in every round; {rounds}."
         )
     collapsed = int(run.summary.get("collapsed_rounds") or 0)
     if collapsed:

@@ -67,19 +67,35 @@ def _tiles(run: Run) -> list[dict[str, Any]]:
         _ratio_tile(run, "eo", "Equalized odds ratio"),
         _tile(run, "balanced_accuracy", "Balanced accuracy", "Deciding by a coin gives 0.5", 0.5),
     ]
-    within, measured = _words.rounds_within_bounds(run)
     if run.constraints:
-        tiles.append(
-            {
-                "label": "Rounds within all bounds",
-                "value": f"{within} of {measured}" if measured else "undefined",
-                "main": f"Asked for: {_words.constraint_phrase(run)}",
-                "note": "Rounds with a constraint that could be measured",
-                "fill": _share(within / measured if measured else math.nan),
-                "mark": None,
-            }
-        )
+        tiles.append(_gap_tile(run) if _words.aims_at_zero(run) else _bounds_tile(run))
     return tiles
+
+
+def _bounds_tile(run: Run) -> dict[str, Any]:
+    within, measured = _words.rounds_within_bounds(run)
+    return {
+        "label": "Rounds within all bounds",
+        "value": f"{within} of {measured}" if measured else "undefined",
+        "main": f"Asked for: {_words.constraint_phrase(run)}",
+        "note": "Rounds with a constraint that could be measured",
+        "fill": _share(within / measured if measured else math.nan),
+        "mark": None,
+    }
+
+
+def _gap_tile(run: Run) -> dict[str, Any]:
+    """Where a bound is 0, rounds within it say nothing."""
+    gap, known = _words.pooled_gap(run)
+    return {
+        "label": "Gap over all rounds",
+        "value": f"{gap} points" if gap else "undefined",
+        "main": f"Asked for: {_words.constraint_phrase(run)}",
+        "note": "Between selection rates, rows of all rounds pooled"
+        + (f"; interval {known}" if known else ""),
+        "fill": _share(run.statistic("pooled", "disc")),
+        "mark": None,
+    }
 
 
 def _ratio_tile(run: Run, metric: str, label: str) -> dict[str, Any]:

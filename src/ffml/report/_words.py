@@ -53,6 +53,18 @@ def rounds_within_bounds(run: Run) -> tuple[int, int]:
     return int(within.sum()), int(measured.sum())
 
 
+def aims_at_zero(run: Run) -> bool:
+    """Tell whether a bound is 0: where to aim, and not what the rows of a round can meet."""
+    return any(bound == 0 for bound in run.config.get("bound") or [])
+
+
+def pooled_gap(run: Run) -> tuple[str, str]:
+    """Write the gap in selection rates over all rounds in points, and its interval."""
+    gap, low, high = (100 * run.statistic("pooled", f"disc{end}") for end in ("", "_low", "_high"))
+    known = f"{low:.1f} to {high:.1f}" if math.isfinite(gap + low + high) else ""
+    return (f"{gap:.1f}" if math.isfinite(gap) else ""), known
+
+
 def reasons_by_metric(cell: str) -> dict[str, str]:
     """Take a cell of the column ``undefined`` apart. A reason may itself hold a semicolon.
 
@@ -122,12 +134,11 @@ def _selection(run: Run) -> str:
             f", on average {percent(of_ceiling)} of the noise ceiling: what decisions unrelated to"
             " the groups would show on as few rows"
         )
-    pooled, gap = run.statistic("pooled", "dp"), 100 * run.statistic("pooled", "disc")
+    pooled, (gap, known) = run.statistic("pooled", "dp"), pooled_gap(run)
     if math.isfinite(pooled):
         text += f". Over all rounds pooled it is {rate(pooled)}{_pooled_interval(run, 'dp')}"
-        text += f", a gap of {gap:.1f} percentage points" if math.isfinite(gap) else ""
-        low, high = (100 * run.statistic("pooled", f"disc_{end}") for end in ("low", "high"))
-        text += f" ({low:.1f} to {high:.1f})" if math.isfinite(gap + low + high) else ""
+        text += f", a gap of {gap} percentage points" if gap else ""
+        text += f" ({known})" if known else ""
     return text + "."
 
 
@@ -174,6 +185,8 @@ def _constraints(run: Run) -> str:
     within, measured = rounds_within_bounds(run)
     if not measured:
         return "No constraint could be measured in any round." if run.constraints else ""
+    if aims_at_zero(run):
+        return "A bound of 0 says where to aim: in a single round hardly any gap is exactly 0."
     return (
         "All constraints that could be measured were within their bounds in"
         f" {within} of {counted(measured, 'round')}."
