@@ -68,32 +68,31 @@ def _tiles(run: Run) -> list[dict[str, Any]]:
         _tile(run, "balanced_accuracy", "Balanced accuracy", "Deciding by a coin gives 0.5", 0.5),
     ]
     if run.constraints:
-        tiles.append(_gap_tile(run) if _words.aims_at_zero(run) else _bounds_tile(run))
+        tiles.append(_asked_tile(run))
     return tiles
 
 
-def _bounds_tile(run: Run) -> dict[str, Any]:
-    within, measured = _words.rounds_within_bounds(run)
+def _asked_tile(run: Run) -> dict[str, Any]:
+    """Say how what was asked for was kept; rounds within a bound of 0 would say nothing."""
+    if _words.aims_at_zero(run):
+        gap, known = _words.pooled_gap(run)
+        label = "Gap over all rounds"
+        value = f"{gap} points" if gap else "undefined"
+        note = "Between selection rates, rows of all rounds pooled"
+        note += f"; interval {known}" if known else ""
+        share = run.statistic("pooled", "disc")
+    else:
+        within, measured = _words.rounds_within_bounds(run)
+        label = "Rounds within all bounds"
+        value = f"{within} of {measured}" if measured else "undefined"
+        note = "Rounds with a constraint that could be measured"
+        share = within / measured if measured else math.nan
     return {
-        "label": "Rounds within all bounds",
-        "value": f"{within} of {measured}" if measured else "undefined",
+        "label": label,
+        "value": value,
         "main": f"Asked for: {_words.constraint_phrase(run)}",
-        "note": "Rounds with a constraint that could be measured",
-        "fill": _share(within / measured if measured else math.nan),
-        "mark": None,
-    }
-
-
-def _gap_tile(run: Run) -> dict[str, Any]:
-    """Where a bound is 0, rounds within it say nothing."""
-    gap, known = _words.pooled_gap(run)
-    return {
-        "label": "Gap over all rounds",
-        "value": f"{gap} points" if gap else "undefined",
-        "main": f"Asked for: {_words.constraint_phrase(run)}",
-        "note": "Between selection rates, rows of all rounds pooled"
-        + (f"; interval {known}" if known else ""),
-        "fill": _share(run.statistic("pooled", "disc")),
+        "note": note,
+        "fill": _share(share),
         "mark": None,
     }
 
