@@ -389,7 +389,7 @@ def test_tuned_settings_are_the_default_and_what_is_given_wins(monkeypatch):
     assert (same["bounds"], same["gap_penalty"]) == ((0.3,), 80.0)
 
 
-@pytest.mark.parametrize("data", [*tuned.TUNED, "adult"])
+@pytest.mark.parametrize("data", tuned.TUNED)
 def test_what_the_package_has_tuned_can_run_and_says_how(data):
     stored = tuned.TUNED.get(data)
     for method in stored.methods if stored else ():  # the data sets that are tuned, if any
