@@ -20,6 +20,7 @@ def scalar_problem(limit):
         constraint=lambda params, batch, shift=0.0: jnp.reshape(params - limit, (1,)),
         constraint_at=lambda logits, batch: logits[:1] - limit,
         gaps=lambda params, batch: jnp.reshape(params, (1,)),
+        gaps_at=lambda logits, batch: logits[:1],
         judged_gaps=lambda params, batch: jnp.reshape(params, (1,)),
         gap_variance=lambda params, batch: jnp.zeros(1),
         bounds=jnp.full(1, limit),

@@ -172,6 +172,7 @@ def test_converges_to_the_exact_kkt_point(float64):
         constraint=lambda params, batch, shift=0.0: c @ params - limits,
         constraint_at=lambda logits, batch: logits,
         gaps=lambda params, batch: c @ params,
+        gaps_at=lambda logits, batch: logits,
         judged_gaps=lambda params, batch: c @ params,
         gap_variance=lambda params, batch: jnp.zeros(2),
         bounds=limits,

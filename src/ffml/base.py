@@ -87,6 +87,13 @@ class Stream:
 # -- what the numerics work on ---------------------------------------------------------------
 
 
+class Unlabelled(NamedTuple):
+    """People of a task of whom only the features are known: those to be decided about."""
+
+    x: Array  # (n, features)
+    weight: Array  # (n,) how many people a row stands for, up to a factor; 0. for padding
+
+
 class Batch(NamedTuple):
     """Rows of one task, perhaps drawn with as many of each label, perhaps padded.
 
@@ -101,6 +108,7 @@ class Batch(NamedTuple):
     weight: Array  # (n,) how many rows of the task a row stands for, up to a factor; 0. for padding
     pool: Array  # () how many rows the part of the task has that the batch stands for
     different: Array = 1.0  # (n,) how many different rows a row is: less than 1 if drawn repeatedly
+    unlabelled: Unlabelled | None = None  # people whose decisions the labels are to help with
 
 
 class LabelledTask(NamedTuple):
@@ -126,12 +134,14 @@ class Problem(NamedTuple):
     ]  # params, batch, shift=0 -> (m,) learned from: |gap + shift| - ε
     constraint_at: Callable[[Array, Batch], Array]  # logits, batch -> (m,) |gap| - ε, as reported
     gaps: Callable[[Params, Batch], Array]  # -> (m,) signed gaps, 0 where not measurable
+    gaps_at: Callable[[Array, Batch], Array]  # logits, batch -> (m,) the same of any logits
     judged_gaps: Callable[[Params, Batch], Array]  # -> (m,) what new tasks are judged by
     gap_variance: Callable[[Params, Batch], Array]  # -> (m,) what chance adds to gap²
     bounds: Array  # (m,) ε
     evidence: Callable[[Batch], Array]  # -> (m,) rows that an entry rests on, 0: not measurable
     constraint_names: tuple[str, ...]  # m names
     positive_weight: float = 1.0  # what a missed positive costs, in false alarms
+    schema: Schema = Schema((), ())  # of the rows
 
     @property
     def num_constraints(self) -> int:
@@ -157,7 +167,8 @@ class Learner(NamedTuple):
 
     ``adapt`` makes the decision for a new task from its support rows and changes nothing;
     ``update`` learns once the task is revealed. States have ``params`` and ``multipliers``.
-    Where ``pure``, both are compiled; a method that calls other libraries says False.
+    Where ``pure``, both are compiled; a method that calls other libraries says False. One that
+    looks at the people to be decided about says ``uses_unlabelled`` and gets their features.
     """
 
     init: Callable[[Array], Any]  # key -> state
@@ -166,3 +177,4 @@ class Learner(NamedTuple):
     update: Callable[[Array, Any, LabelledTask, LabelledTask], tuple[Any, Info]]
     # ^ key, state, the task just revealed, tasks drawn from memory (leading axis) -> state, info
     pure: bool = True
+    uses_unlabelled: bool = False  # adapt is given ``support.unlabelled``

@@ -8,9 +8,10 @@ import jax
 import numpy as np
 
 from ffml import metrics
-from ffml.base import Batch, Learner, Params, Problem, Schema, Task
+from ffml.base import Batch, Learner, Params, Problem, Schema, Task, Unlabelled
 
 SMALLEST_BUCKET = 256
+LARGEST_CROWD = 4096  # people whose features an adaptation looks at
 
 
 class Split(NamedTuple):
@@ -61,12 +62,32 @@ def support_batch(
     )
 
 
+def with_people(support: Batch, learner: Learner, x: np.ndarray, rng: np.random.Generator) -> Batch:
+    """Add the features of the people to be decided about, if the learner looks at them.
+
+    They are padded like `padded_batch`; of very many, some are taken at random.
+    """
+    if not learner.uses_unlabelled:
+        return support
+    if len(x) > LARGEST_CROWD:
+        x = x[np.sort(rng.permutation(len(x))[:LARGEST_CROWD])]
+    missing = _bucket(len(x)) - len(x)
+    weight = np.pad(np.ones(len(x), np.float32), (0, missing))
+    people = Unlabelled(np.pad(x, ((0, missing), (0, 0))), weight)
+    return support._replace(unlabelled=people)
+
+
+def _bucket(num_rows: int) -> int:
+    """Return the next power of four, so that few shapes are ever compiled."""
+    size = SMALLEST_BUCKET
+    while size < num_rows:
+        size *= 4
+    return size
+
+
 def padded_batch(task: Task, schema: Schema, rows: np.ndarray) -> Batch:
     """Take rows as they are, padded to a power of four, so that few shapes are ever compiled."""
-    size = SMALLEST_BUCKET
-    while size < len(rows):
-        size *= 4
-    missing = size - len(rows)
+    missing = _bucket(len(rows)) - len(rows)
     mask = np.pad(np.ones(len(rows), np.float32), (0, missing))
     return Batch(
         x=np.pad(task.x[rows], ((0, missing), (0, 0))),

@@ -86,11 +86,18 @@ def even_out(
     believed = gap_spread * problem.evidence(support)
     expected = believed / (1 + believed) * gaps(theta)
     excess = expected - jnp.clip(expected, -problem.bounds, problem.bounds)
-    slopes = jax.jacrev(gaps)(theta)  # (m, parameters)
+    step = least_step(jax.jacrev(gaps)(theta), excess)
+    return unflatten(theta - (lax.stop_gradient(step) if first_order else step))
+
+
+def least_step(slopes: Array, wanted: Array) -> Array:
+    """Return the smallest step that changes gaps of these slopes ``(m, n)`` by so much: ``(n,)``.
+
+    ``Jᵀ (J Jᵀ + ρI)⁻¹ wanted``, with ρ as in `even_out`.
+    """
     gram = slopes @ slopes.T
     ridge = OVERLAP * jnp.trace(gram) + LEAST_SLOPE
-    step = slopes.T @ jnp.linalg.solve(gram + ridge * jnp.eye(len(excess)), excess)
-    return unflatten(theta - (lax.stop_gradient(step) if first_order else step))
+    return slopes.T @ jnp.linalg.solve(gram + ridge * jnp.eye(len(wanted)), wanted)
 
 
 def outer_objective(

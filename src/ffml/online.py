@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ffml.base import FFMLError, Learner, Problem, Schema, Stream, Task
+from ffml.base import FFMLError, Learner, Params, Problem, Schema, Stream, Task
 from ffml.checks import at_least
 from ffml.evaluation import (
     NOBODY,
@@ -18,13 +18,14 @@ from ffml.evaluation import (
     not_judged,
     split_rows,
     support_batch,
+    with_people,
 )
 from ffml.memory import Memory, MemorySettings, padded_rows
 from ffml.runtime import shard_tasks
 from ffml.scaling import RunningScaler
 
 # Every random choice has its own stream of numbers, so that no method changes another's data.
-SPLIT, SUPPORT, KEEP, DRAW, ROTATE = range(5)
+SPLIT, SUPPORT, KEEP, DRAW, ROTATE, CROWD = range(6)
 
 
 @dataclass(frozen=True)
@@ -126,9 +127,14 @@ class OnlineLoop:
         )
 
     def _judged(self, task: Task, rows: Split) -> Judgement:
-        support = support_batch(task, self.schema, rows.support, self.shots, self._rng(SUPPORT))
-        params = jax.device_get(self._adapt(self.state, support))
+        params = self._decision(task, rows)
         return judge(self.problem, self.learner, params, task, self.schema, rows.validation)
+
+    def _decision(self, task: Task, rows: Split) -> Params:
+        support = support_batch(task, self.schema, rows.support, self.shots, self._rng(SUPPORT))
+        people = task.x[rows.validation]  # who is to be decided about, without labels and groups
+        support = with_people(support, self.learner, people, self._rng(CROWD))
+        return jax.device_get(self._adapt(self.state, support))
 
     def _standardised(self, task: Task) -> Task:
         if self.scaler is None:

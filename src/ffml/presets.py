@@ -26,6 +26,8 @@ _PAPER: dict[str, Any] = {
     "surprise_memory": 0.0,
     "gap_spread": 0.0,
     "gap_penalty": 0.0,
+    "predict_gaps": False,
+    "l2": 0.0,
     "positive_weight": 1.0,
     "relative_temperature": False,
     "temperature": 1.0,

@@ -65,6 +65,9 @@ def fair_classification(
     def drawn(batch: Batch) -> Batch:
         return batch if natural_rates else batch._replace(weight=batch.mask)
 
+    def gaps_at(logits: Array, batch: Batch) -> Array:
+        return constraint.gaps(logits, drawn(batch))
+
     def evidence(batch: Batch) -> Array:
         return constraint.evidence(drawn(batch))
 
@@ -84,7 +87,8 @@ def fair_classification(
         loss=loss,
         constraint=learned_constraint,
         constraint_at=constraint_at,
-        gaps=lambda params, batch: constraint.gaps(apply(params, batch.x), drawn(batch)),
+        gaps=lambda params, batch: gaps_at(apply(params, batch.x), batch),
+        gaps_at=gaps_at,
         judged_gaps=lambda params, batch: constraint.judged_gaps(
             apply(params, batch.x), drawn(batch)
         ),
@@ -95,6 +99,7 @@ def fair_classification(
         evidence=evidence,
         constraint_names=names,
         positive_weight=positive_weight,
+        schema=schema,
     )
 
 

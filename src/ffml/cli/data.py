@@ -119,7 +119,7 @@ def predict(
         from ffml.runtime import configure
 
         configure(devices=1)
-        params = adapted_params(saved, open_table(support))
+        params = adapted_params(saved, open_table(support), open_table(table))
     rows = write_decisions(predict_table(saved, open_table(table), keep or (), params), out)
     if json_output:
         typer.echo(json.dumps({"rows": rows, "out": str(out), "adapted": support is not None}))

@@ -169,6 +169,15 @@ def run(
             "favours. 0: nothing.",
         ),
     ] = None,
+    predict_gaps: Annotated[
+        bool | None,
+        option(
+            ALGORITHM,
+            "Estimate from the features of the people to be decided about which groups they "
+            "belong to, and take out the gap that is to be expected among them.",
+            "--predict-gaps/--no-predict-gaps",
+        ),
+    ] = None,
     noise_allowance: Annotated[
         float | None,
         option(ALGORITHM, "Allow for so many times the gap that chance makes in small batches."),

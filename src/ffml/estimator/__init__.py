@@ -186,20 +186,32 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self._play(task)
         return self._finish()
 
-    def adapt(self, X: Any, y: Any, *, sensitive_features: Any = None) -> "FairMetaClassifier":
+    def adapt(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, unlabelled: Any = None
+    ) -> "FairMetaClassifier":
         """Return a classifier specialised to a population of which some rows are labelled.
 
         This one does not change. The new one takes the method's inner steps from (θ, λ) on these
         rows, which may lack a class or a group. To adapt it again starts anew from (θ, λ), and
         its `partial_fit` goes on with the stream.
+
+        Args:
+            X: features of the labelled rows.
+            y: their labels.
+            sensitive_features: the group of each.
+            unlabelled: features of the people to be decided about, for methods that look at them
+                (FFML with ``settings={"predict_gaps": True}``).
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
         support = self._task("", table, inputs.read_labels(y, len(table)), sensitive_features)
         from ffml.estimator.loop import decision
 
+        people = None
+        if unlabelled is not None:
+            people = self.preprocessor_.transform(self._table(unlabelled, reset=False))
         adapted = copy.copy(self)
-        adapted._params = decision(self.loop_, support)
+        adapted._params = decision(self.loop_, support, people)
         return adapted
 
     # -- predicting: with NumPy alone, every row by itself ---------------------------------------

@@ -22,7 +22,7 @@ from ffml.base import (
 )
 from ffml.checks import at_least, one_of
 from ffml.constraints import CONSTRAINTS, Constraint, demographic_parity
-from ffml.evaluation import support_batch
+from ffml.evaluation import support_batch, with_people
 from ffml.experiment import (
     RunConfig,
     build_constraint,
@@ -34,7 +34,7 @@ from ffml.experiment import (
 )
 from ffml.methods import METHODS
 from ffml.models import MODELS
-from ffml.online import SUPPORT, OnlineLoop
+from ffml.online import CROWD, SUPPORT, OnlineLoop
 from ffml.scaling import RunningScaler
 
 # What leaves the compiled functions as they are.
@@ -118,8 +118,15 @@ def resumed_loop(config: RunConfig, schema: Schema, saved: SavedLoop) -> OnlineL
     return loop
 
 
-def decision(loop: OnlineLoop, support: Task | None = None) -> Params:
+def decision(
+    loop: OnlineLoop, support: Task | None = None, people: np.ndarray | None = None
+) -> Params:
     """Let the method decide for a new task from labelled rows of it, or before any is known.
+
+    Args:
+        loop: what was learned so far.
+        support: the labelled rows.
+        people: features of those to be decided about, for methods that look at them.
 
     Returns:
         Parameters with double precision, so that a prediction of one row and of many rows agree.
@@ -127,11 +134,14 @@ def decision(loop: OnlineLoop, support: Task | None = None) -> Params:
     width, columns = len(loop.schema.features), len(loop.schema.sensitive)
     nobody = Task("", np.zeros((1, width)), np.zeros(1), np.zeros((1, columns), np.int32))
     task = nobody if support is None else support
-    if loop.scaler is not None:
-        task = task._replace(x=loop.scaler.transform(task.x))
+    scaled = (lambda x: x) if loop.scaler is None else loop.scaler.transform
+    task = task._replace(x=scaled(task.x))
     rows = np.arange(0 if support is None else len(task.y))
     rng = np.random.default_rng([loop.seed, loop.round + 1, SUPPORT])
     batch = support_batch(task, loop.schema, rows, loop.shots, rng)
+    if people is not None:
+        rng = np.random.default_rng([loop.seed, loop.round + 1, CROWD])
+        batch = with_people(batch, loop.learner, scaled(people), rng)
     adapt = jax.jit(loop.learner.adapt) if loop.learner.pure else loop.learner.adapt
     return jax.tree.map(_double, jax.device_get(adapt(loop.state, batch)))
 

@@ -10,6 +10,8 @@ from jax import lax
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem
 from ffml.checks import at_least, at_most, one_of, positive
+from ffml.evening import even_out_expected, expected_people
+from ffml.membership import membership_weights
 from ffml.meta import adapt_pair, even_out, outer_objective
 from ffml.primal_dual import ascend, project_to_ball
 from ffml.sampling import draw_support_and_query
@@ -24,13 +26,14 @@ FRESH_DRAWS = 4  # of a task just met: how often it is split into support and qu
 
 
 class FFMLState(NamedTuple):
-    """The meta pair (θ, λ), the optimiser's memory, how many tasks were seen, and the surprise."""
+    """The meta pair (θ, λ), the optimiser's memory, rounds so far, and what is known of gaps."""
 
     params: Params
     multipliers: Array
     optimizer_state: Any
     round: Array
     surprise: Surprise
+    membership: Array  # (features + 1, contrasts) φ of `ffml.membership`
 
 
 def ffml(
@@ -55,6 +58,7 @@ def ffml(
     surprise_memory: float = 0.9,
     gap_spread: float = 0.0,
     gap_penalty: float = 0.0,
+    predict_gaps: bool = False,
     first_order: bool = False,
     inner_constraints: bool = True,
     outer_constraints: bool = True,
@@ -67,7 +71,9 @@ def ffml(
         θ_k ← θ_k - η₁ ∇_θ [f + Σ λ_{k,i} g_i](θ_k)        λ_k ← [λ_k + η₁ g(θ_k)]₊
 
     With ``gap_spread`` > 0, and not in the paper, the task's own gap is then taken out as far as
-    its support rows bear it out: ``θ'_k = even_out(θ_k)``, otherwise ``θ'_k = θ_k``.
+    its support rows bear it out: ``θ'_k = even_out(θ_k)``, otherwise ``θ'_k = θ_k``. With
+    ``predict_gaps``, not in the paper either, the decision about new people is evened out once
+    more, by what their features let expect (`ffml.evening`); nothing is learned through that.
 
     Outer level, on the query rows of the tasks in memory, ``num_outer_steps`` times a round,
     from the second round on (Eq. 8–10)::
@@ -114,9 +120,14 @@ def ffml(
             the mean gap, which is 0 if half of the tasks favour one group and half the other; ρ
             is the price of such differences, as far as a model that all tasks share can avoid
             them. 0 does without (the paper's).
+        predict_gaps: look at the features of the people to be decided about
+            (``support.unlabelled``), estimate which groups they belong to, and take out what the
+            gap to be expected among them exceeds the bounds by (`ffml.evening`). Groups are
+            estimated from past tasks (`ffml.membership`), never asked for. False does without
+            (the paper's).
         first_order: take the inner gradients as constants in the outer derivative.
         inner_constraints: False leaves the constraints out of the inner level, and takes no gap
-            out (ablation).
+            out, expected ones neither (ablation).
         outer_constraints: False leaves them out of the outer level, the penalty too; λ then stays
             λ₁ (ablation).
         augmented_term: False leaves out the term in λ² (ablation).
@@ -141,6 +152,7 @@ def ffml(
     one_of("gap_weighting", gap_weighting, dict.fromkeys(GAP_WEIGHTS))
     goes_to_limit = not isinstance(tolerance, jax.core.Tracer) and tolerance == 0
     constrains = inner_constraints and problem.num_constraints > 0
+    predicts_gaps = constrains and predict_gaps
     evens_out = constrains and _may_be_positive(gap_spread)
     if dual_lr is None:
         dual_lr = outer_lr
@@ -155,7 +167,11 @@ def ffml(
         params = project_to_ball(problem.init(key), radius)  # Alg. 1, line 1
         multipliers = jnp.full(problem.num_constraints, initial_multiplier, float)
         surprise = no_surprise(problem.num_constraints)
-        return FFMLState(params, multipliers, direction.init(params), jnp.zeros((), int), surprise)
+        schema = problem.schema
+        unknown = jnp.zeros((len(schema.features) + 1, len(schema.contrasts)))
+        return FFMLState(
+            params, multipliers, direction.init(params), jnp.zeros((), int), surprise, unknown
+        )
 
     def expected_shift(surprise: Surprise) -> Array:
         return jnp.where(surprise_memory > 0, shift(surprise), 0.0)
@@ -174,15 +190,22 @@ def ffml(
         )
         return even_out(problem, theta, support, gap_spread, first_order) if evens_out else theta
 
-    def adapt(state: FFMLState, support: Batch) -> Params:
+    def fitted(state: FFMLState, support: Batch) -> Params:
         return adapted(state.params, state.multipliers, support, expected_shift(state.surprise))
+
+    def adapt(state: FFMLState, support: Batch) -> Params:
+        theta = fitted(state, support)
+        if not predicts_gaps:
+            return theta
+        people = expected_people(problem, theta, support, state.membership)
+        return even_out_expected(problem, theta, people)
 
     def meet(key: Array, state: FFMLState, task: LabelledTask) -> Surprise:
         """Compare decisions on a task not yet learned from with the gaps of the tasks learned."""
 
         def gap_and_evidence(key: Array) -> tuple[Array, Array]:
             support, query = draw_support_and_query(key, task, shots)
-            theta = adapt(state, support)
+            theta = fitted(state, support)
             return problem.judged_gaps(theta, query), problem.evidence(query)
 
         gaps, rows = jax.vmap(gap_and_evidence)(jax.random.split(key, FRESH_DRAWS))
@@ -271,9 +294,10 @@ def ffml(
         )
         _, theta, lam, optimizer_state, info, gap = lax.while_loop(unfinished, iterate, start)
         surprise = surprise._replace(learned_gap=gap)
-        return FFMLState(theta, lam, optimizer_state, t, surprise), info
+        known = membership_weights(memory) if predicts_gaps else state.membership
+        return FFMLState(theta, lam, optimizer_state, t, surprise, known), info
 
-    return Learner(init, adapt, problem.apply, update)
+    return Learner(init, adapt, problem.apply, update, uses_unlabelled=predicts_gaps)
 
 
 def _may_be_positive(setting: float | Array) -> bool:

@@ -11,9 +11,9 @@ import jax
 import numpy as np
 
 from ffml.base import FFMLError, Task
-from ffml.evaluation import Judgement, Split, judge, not_judged, support_batch
+from ffml.evaluation import Judgement, Split, judge, not_judged
 from ffml.experiment import Experiment, build, num_rounds
-from ffml.online import SUPPORT, OnlineLoop
+from ffml.online import OnlineLoop
 from ffml.runs import durable
 from ffml.sources import table_document
 from ffml.tuning._chunks import Chunk
@@ -33,8 +33,7 @@ class ManyLoop(OnlineLoop):
 
     def _judged(self, task: Task, rows: Split) -> Judgement:
         """Judge each setting; the round's own record is left empty."""
-        support = support_batch(task, self.schema, rows.support, self.shots, self._rng(SUPPORT))
-        params = jax.device_get(self._adapt(self.state, support))
+        params = self._decision(task, rows)
         with np.errstate(all="ignore"):  # a setting may have diverged; its judgement says so
             self.judgements = [
                 judge(

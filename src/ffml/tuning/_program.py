@@ -29,6 +29,7 @@ class Program(NamedTuple):
     """A compiled `Learner` whose states and parameters have a leading axis over settings."""
 
     problem: Problem  # with one of the settings, for what does not depend on them
+    uses_unlabelled: bool
     init: Callable[[Array, Values], Any]
     adapt: Callable[[Values, Any, Batch], Params]
     update: Callable[[Array, Values, Any, LabelledTask, LabelledTask], Any]
@@ -82,8 +83,10 @@ def compile_program(
             jax.shard_map(many, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)
         )
 
+    problem, learner = build_learner(config, schema, build_model(config), build_constraint(config))
     return Program(
-        problem=build_learner(config, schema, build_model(config), build_constraint(config))[0],
+        problem=problem,
+        uses_unlabelled=learner.uses_unlabelled,
         init=compiled(one.init, (None, 0), (everywhere, spread), axes, specs),
         adapt=compiled(one.adapt, (0, axes, None), (spread, specs, everywhere), 0, spread),
         update=compiled(
@@ -114,6 +117,7 @@ def many_learners(program: Program, values: Values) -> Learner:
         predict=program.problem.apply,
         update=update,
         pure=False,  # it is compiled already
+        uses_unlabelled=program.uses_unlabelled,
     )
 
 

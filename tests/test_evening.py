@@ -1,0 +1,295 @@
+"""Evening out by the features of people to be decided about: who they are, and what is done."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import random_task
+
+from ffml.base import LabelledTask, Schema, SensitiveColumn, Stream, Unlabelled
+from ffml.constraints import (
+    decision_boundary_covariance,
+    demographic_parity,
+    equalized_odds,
+)
+from ffml.evaluation import LARGEST_CROWD, padded_batch, support_batch, with_people
+from ffml.evening import RIDGE, directions, even_out_expected, expected_people
+from ffml.membership import RIDGE as MEMBERSHIP_RIDGE
+from ffml.membership import membership, membership_weights
+from ffml.memory import MemorySettings, bounded, padded_rows
+from ffml.methods import ffml
+from ffml.models import linear, mlp
+from ffml.online import OnlineLoop
+from ffml.problem import fair_classification
+
+
+def theta():
+    """Parameters of the precision that a test computes with."""
+    return {"w": jnp.array([1.0, 0.5, -0.2]), "b": jnp.array(0.3)}
+
+
+def remembered(schema, *tasks, rows=2000):
+    """Tasks as memory hands them out, padded to equal size."""
+    rng = np.random.default_rng(0)
+    kept = [padded_rows(bounded(task, schema, rows, rng), rows) for task in tasks]
+    return LabelledTask(*(np.stack(leaves) for leaves in zip(*kept, strict=True)))
+
+
+def people_of(problem, task, known, params=None, labelled=200):
+    """Support rows, and all others as people of whom only the features are known."""
+    schema, rows = problem.schema, np.arange(len(task.y))
+    support = support_batch(task, schema, rows[:labelled], 100, np.random.default_rng(0))
+    others = Unlabelled(task.x[labelled:], np.ones(len(rows) - labelled))
+    support = support._replace(unlabelled=others)
+    return expected_people(problem, params or theta(), support, known), rows[labelled:]
+
+
+def true_gap(params, task, rows, label=None):
+    decided = np.asarray(linear().apply(params, task.x[rows])) > 0
+    counts = np.ones(len(rows), bool) if label is None else task.y[rows] == label
+    member = task.groups[rows, 0] == 1
+    return decided[member & counts].mean() - decided[~member & counts].mean()
+
+
+# -- who belongs to which group ----------------------------------------------------------------
+
+
+def test_membership_is_ridge_regression_on_rows_at_their_natural_rates(float64, schema):
+    """Kept rows have as many of each label as they can; they stand for all rows of their task."""
+    tasks = remembered(schema, random_task(0, 300, schema), random_task(1, 40, schema), rows=64)
+    products, targets = MEMBERSHIP_RIDGE * np.eye(4), np.zeros((4, 1))
+    for x, s, counts, totals in zip(*tasks, strict=True):
+        weight = np.repeat(totals / totals.sum() * counts.sum() / counts, counts)
+        assert weight.sum() == pytest.approx(min(totals.sum(), 64))
+        rows = np.c_[x, np.ones(len(x))][: counts.sum()] * np.sqrt(weight)[:, None]
+        products += rows.T @ rows
+        targets += rows.T @ (np.sqrt(weight)[:, None] * s[: counts.sum()])
+    assert tasks.counts[0, 0] == 32 and tasks.totals[0, 0] < 145  # so that weighing matters
+    np.testing.assert_allclose(
+        membership_weights(tasks), np.linalg.solve(products, targets), rtol=1e-6
+    )
+
+
+def test_membership_is_a_share_and_nothing_where_nobody_was_seen(float64, schema):
+    nobody = jax.tree.map(np.zeros_like, remembered(schema, random_task(0, 20, schema), rows=20))
+    assert not membership_weights(nobody).any()
+    known = membership_weights(remembered(schema, random_task(0, 2000, schema, bias=1.0)))
+    people = random_task(1, 4000, schema, bias=1.0)
+    share, member = membership(known, people.x)[:, 0], people.groups[:, 0] == 1
+    assert share.min() == 0 and share.max() == 1  # some of them are certain
+    for low, high in ((0.2, 0.4), (0.4, 0.6), (0.6, 0.8)):
+        among = (share > low) & (share < high)
+        assert member[among].mean() == pytest.approx((low + high) / 2, abs=0.06)
+
+
+def test_every_group_of_every_column_has_a_share(schema):
+    schema = Schema(
+        schema.features,
+        (SensitiveColumn("sex", ("M", "F")), SensitiveColumn("race", ("a", "b", "c"))),
+    )
+    known = membership_weights(remembered(schema, random_task(0, 500, schema)))
+    share = membership(known, random_task(1, 10, schema).x)
+    assert share.shape == (10, 4)
+    np.testing.assert_allclose(share[:, 1:].sum(1), 1, atol=0.1)
+
+
+# -- what is done ------------------------------------------------------------------------------
+
+
+def test_directions_of_a_linear_model_are_those_of_the_membership(float64, schema):
+    task = random_task(0, 600, schema)
+    problem = fair_classification(schema, linear(), demographic_parity(0.0, 0.5, True))
+    people, _ = people_of(problem, task, membership_weights(remembered(schema, task)))
+    x = np.c_[np.ones(len(people.x)), people.x]  # b comes before w in a flat θ
+    share = np.asarray(people.s[:, 0])
+    counts = share / share.sum() - (1 - share) / (1 - share).sum()
+    squares = x.T @ x / len(x) + RIDGE * np.eye(4)
+    step = np.linalg.solve(squares, x.T @ counts)
+    logits = x[:, 1:] @ np.array(theta()["w"])
+    step *= logits.std() / (x @ step).std()
+    np.testing.assert_allclose(directions(problem, theta(), people)[0], step, rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize("bound", [0.0, 0.1])
+def test_a_linear_gap_ends_at_its_bound(float64, schema, bound):
+    task = random_task(0, 900, schema)
+    problem = fair_classification(schema, linear(), decision_boundary_covariance(bound))
+    people, _ = people_of(problem, task, membership_weights(remembered(schema, task)))
+    assert problem.gaps(theta(), people)[0] > 0.3
+    evened = even_out_expected(problem, theta(), people)
+    assert problem.gaps(evened, people)[0] == pytest.approx(bound, abs=1e-3)
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_decisions_about_new_people_become_even(schema, relative):
+    """Their groups are never looked at; with an absolute τ, smooth decisions become even."""
+    known = membership_weights(remembered(schema, *(random_task(i, 2000, schema) for i in (1, 2))))
+    constraint = demographic_parity(0.03, 0.2, relative)
+    problem = fair_classification(schema, linear(), constraint)
+    for seed in (3, 4, 5):
+        task = random_task(seed, 2200, schema)
+        people, rows = people_of(problem, task, known)
+        assert true_gap(theta(), task, rows) > 0.2
+        evened = even_out_expected(problem, theta(), people)
+        assert abs(true_gap(evened, task, rows)) < 0.09
+        if relative:
+            assert abs(problem.judged_gaps(evened, people)[0]) <= 0.03 + 1e-6
+        # What the people have in common otherwise is kept: the order by b, which knows no group.
+        assert evened["w"][1] > 0.3
+
+
+def test_equal_odds_go_by_the_labels_that_are_to_be_expected(schema):
+    known = membership_weights(remembered(schema, random_task(1, 2000, schema)))
+    problem = fair_classification(schema, linear(), equalized_odds(0.02, 0.5, True))
+    task = random_task(2, 2200, schema)
+    people, rows = people_of(problem, task, known)
+    assert people.y.mean() == pytest.approx(task.y.mean(), abs=0.1)
+    evened = even_out_expected(problem, theta(), people)
+    before, after = (
+        sum(abs(true_gap(params, task, rows, label)) for label in (0, 1))
+        for params in (theta(), evened)
+    )
+    assert after < 0.6 * before
+
+
+def test_a_network_is_evened_out_too(schema):
+    known = membership_weights(remembered(schema, random_task(1, 2000, schema)))
+    problem = fair_classification(schema, mlp((5, 4)), demographic_parity(0.02, 0.5, True))
+    task = random_task(2, 1000, schema)
+    params = problem.init(jax.random.key(1))
+    params[0]["w"] = jnp.abs(params[0]["w"])  # so that the feature that knows the group counts
+    params[1]["w"], params[2]["w"] = jnp.abs(params[1]["w"]), jnp.abs(params[2]["w"])
+    params[-1]["b"] -= np.median(problem.apply(params, task.x))
+    people, _ = people_of(problem, task, known, params)
+    before, after = (
+        abs(problem.judged_gaps(p, people)[0])
+        for p in (params, even_out_expected(problem, params, people))
+    )
+    assert before > 0.1 and after < 0.04
+
+
+def test_what_needs_no_evening_or_cannot_be_told_is_left_alone(schema):
+    task = random_task(0, 400, schema)
+    known = membership_weights(remembered(schema, task))
+    for bound, weights in ((0.9, known), (0.0, np.zeros_like(known))):
+        problem = fair_classification(schema, linear(), demographic_parity(bound, 0.5, True))
+        people, _ = people_of(problem, task, weights)
+        evened = even_out_expected(problem, theta(), people)
+        jax.tree.map(np.testing.assert_array_equal, evened, theta())
+
+
+def test_padding_changes_nothing(float64, schema):
+    task = random_task(0, 500, schema)
+    known = membership_weights(remembered(schema, task))
+    problem = fair_classification(schema, linear(), demographic_parity(0.02, 0.5, True))
+    support = support_batch(task, schema, np.arange(100), 50, np.random.default_rng(0))
+    results = []
+    for padding in (0, 70):
+        x = np.pad(task.x[100:], ((0, padding), (0, 0)))
+        people = Unlabelled(x, np.pad(np.ones(400), (0, padding)))
+        batch = expected_people(problem, theta(), support._replace(unlabelled=people), known)
+        results.append(even_out_expected(problem, theta(), batch))
+    for one, other in zip(*map(jax.tree.leaves, results), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_without_people_the_support_rows_stand_for_them(schema):
+    task = random_task(0, 500, schema)
+    known = membership_weights(remembered(schema, task))
+    problem = fair_classification(schema, linear(), demographic_parity(0.02))
+    support = support_batch(task, schema, np.arange(500), 50, np.random.default_rng(0))
+    people = expected_people(problem, theta(), support, known)
+    np.testing.assert_array_equal(people.x, support.x)
+    np.testing.assert_array_equal(people.weight, support.weight)
+    nobody = support_batch(task, schema, np.arange(0), 50, np.random.default_rng(0))
+    people = expected_people(problem, theta(), nobody, known)
+    jax.tree.map(
+        np.testing.assert_array_equal, even_out_expected(problem, theta(), people), theta()
+    )
+
+
+# -- in the method and its loop ----------------------------------------------------------------
+
+
+def make_loop(schema, **settings):
+    problem = fair_classification(schema, linear(), demographic_parity(0.02, 0.5, True))
+    learner = ffml(problem, num_inner_steps=1, num_outer_steps=5, shots=20, **settings)
+    memory = MemorySettings(tasks_per_round=4, rows_per_task=64)
+    return OnlineLoop(problem, learner, schema, shots=20, memory_settings=memory)
+
+
+def test_nothing_is_learned_through_it(make_stream):
+    """With and without, the pair and all else of the state are the same."""
+    stream = make_stream((60, 200, 90, 500))
+    loops = [make_loop(stream.schema, predict_gaps=flag) for flag in (False, True)]
+    plain, evened = ([loop.step(task) for task in stream.tasks()] for loop in loops)
+    one, other = (loop.state._replace(membership=0) for loop in loops)
+    for here, there in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_allclose(here, there, rtol=1e-4, atol=1e-6)  # two compiled programs
+    assert not np.any(loops[0].state.membership) and np.any(loops[1].state.membership)
+    first, *_, last = zip(plain, evened, strict=True)
+    assert first[0].metrics == pytest.approx(first[1].metrics, nan_ok=True)  # no groups seen yet
+    assert last[0].metrics["loss"] != last[1].metrics["loss"]
+    assert last[1].metrics["disc"] < last[0].metrics["disc"]
+
+
+def test_labels_and_groups_of_the_people_never_reach_the_decision(make_stream):
+    tasks = list(make_stream((60, 200, 120)).tasks())
+
+    def parameters_of_the_last_round(scramble):
+        loop, seen = make_loop(make_stream().schema, predict_gaps=True), []
+        adapt = loop._adapt
+        loop._adapt = lambda state, support: seen.append(adapt(state, support)) or seen[-1]
+        for task in tasks[:-1]:
+            loop.step(task)
+        task = tasks[-1]
+        if scramble:
+            from ffml.evaluation import split_rows
+            from ffml.online import SPLIT
+
+            judges = split_rows(120, 0.5, np.random.default_rng([0, 3, SPLIT])).validation
+            y, groups = task.y.copy(), task.groups.copy()
+            y[judges], groups[judges] = 1 - y[judges], 1 - groups[judges]
+            task = task._replace(y=y, groups=groups)
+        loop.step(task)
+        return seen[-1]
+
+    jax.tree.map(
+        np.testing.assert_array_equal,
+        parameters_of_the_last_round(False),
+        parameters_of_the_last_round(True),
+    )
+
+
+def test_ablations_and_methods_that_do_not_look_get_no_people(schema):
+    problem = fair_classification(schema, linear(), demographic_parity(0.02))
+    task = random_task(0, 50, schema)
+    support = support_batch(task, schema, np.arange(20), 10, np.random.default_rng(0))
+    for settings in ({}, {"predict_gaps": True, "inner_constraints": False}):
+        learner = ffml(problem, **settings)
+        assert not learner.uses_unlabelled
+        assert with_people(support, learner, task.x, np.random.default_rng(0)) is support
+
+
+def test_of_very_many_people_some_are_looked_at(schema):
+    learner = ffml(
+        fair_classification(schema, linear(), demographic_parity(0.02)), predict_gaps=True
+    )
+    task = random_task(0, LARGEST_CROWD + 500, schema)
+    support = support_batch(task, schema, np.arange(20), 10, np.random.default_rng(0))
+    people = with_people(support, learner, task.x, np.random.default_rng(0)).unlabelled
+    assert people.x.shape == (LARGEST_CROWD, 3) and people.weight.sum() == LARGEST_CROWD
+    few = with_people(support, learner, task.x[:300], np.random.default_rng(0)).unlabelled
+    assert few.x.shape == padded_batch(task, schema, np.arange(300)).x.shape
+    assert few.weight.sum() == 300
+
+
+def test_groups_that_features_tell_are_treated_evenly_on_a_stream(schema):
+    """The ratio of positive decisions over a stream's later rounds, with and without."""
+    tasks = [random_task(i, 400, schema, bias=1.5) for i in range(8)]
+    ratios = {}
+    for flag in (False, True):
+        loop = make_loop(schema, predict_gaps=flag, outer_constraints=False)
+        rounds = [loop.step(task) for task in Stream("toy", schema, lambda: iter(tasks), 8).tasks()]
+        ratios[flag] = np.mean([r.metrics["dp"] for r in rounds[4:]])
+    assert ratios[True] > 0.85 > ratios[False]
