@@ -255,6 +255,26 @@ def test_an_adapted_one_adapts_and_goes_on_as_the_original_would(fitted):
     assert_same(adapted.partial_fit(X, Y, sensitive_features=SEX), original)
 
 
+def test_features_of_people_to_be_decided_about_even_out_decisions():
+    settings = {"predict_gaps": True, "relative_temperature": True, "num_outer_steps": 3}
+    model = classifier(settings=settings).fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+    others = np.setdiff1d(np.arange(len(X)), SUPPORT)
+    support = X[SUPPORT], Y[SUPPORT]
+
+    def gap(**people):
+        adapted = model.adapt(*support, sensitive_features=SEX[SUPPORT], **people)
+        decided, sex = adapted.predict(X[others]) == adapted.classes_[1], SEX[others]
+        return abs(decided[sex == "f"].mean() - decided[sex == "m"].mean())
+
+    plain = classifier(settings=settings | {"predict_gaps": False})
+    plain.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+    decided = plain.adapt(*support, sensitive_features=SEX[SUPPORT]).predict(X[others])
+    before = decided[SEX[others] == "f"].mean() - decided[SEX[others] == "m"].mean()
+    assert gap(unlabelled=X[others]) < 0.7 * abs(before)
+    with pytest.raises(ValueError, match="features"):
+        gap(unlabelled=X[others, :1])
+
+
 def test_a_support_may_lack_a_class_or_a_group(fitted):
     for rows in (np.flatnonzero(Y == 1)[:9], np.flatnonzero(SEX == "f")[:9], [3]):
         adapted = fitted.adapt(X[rows], Y[rows], sensitive_features=SEX[rows])

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 QUICK = ["--num-outer-steps", "3", "--num-inner-steps", "1", "--shots", "20"]
@@ -137,6 +138,48 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     expected, found = decision(loop, task), adapted_params(model, support)
     for name in ("w", "b"):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-5, atol=1e-7)
+
+
+def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path, run_main):
+    """Their features alone: a table without labels and groups will do, and the loop agrees."""
+    from ffml.adapting import adapted_params
+    from ffml.runs.artifact import load_model
+    from ffml.tables import open_table
+
+    table = write_loans(tmp_path / "loans.csv")
+    arguments = [table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", "run"]
+    even = ["--predict-gaps", "--relative-temperature", "--bound", "0"]
+    code, _, err = run_main("run", *arguments, *even)
+    assert code == 0, err
+    support = write_loans(tmp_path / "support.csv", months=1, seed=9)
+    lines = write_loans(tmp_path / "new.csv", months=1, seed=10).read_text().splitlines()
+    kept = [",".join(line.split(",")[2:5]) for line in lines]  # age, income, job
+    (tmp_path / "new.csv").write_text("\n".join(kept) + "\n")
+    code, _, err = run_main("predict", "run", "new.csv", "--support", support)
+    assert code == 0, err
+    model, people = load_model(tmp_path / "run"), open_table(tmp_path / "new.csv")
+    assert np.any(model.state["state.membership"])
+    alone, among = (adapted_params(model, open_table(support), p) for p in (None, people))
+    assert np.abs(alone["w"] - among["w"]).max() > 1e-4
+    (tmp_path / "new.csv").write_text("age,job\n30,shop\n")
+    code, _, err = run_main("predict", "run", "new.csv", "--support", support)
+    assert code == 2 and "has no column 'income', which the model needs" in err
+
+
+def test_some_rows_of_a_large_table_are_each_as_likely(tmp_path):
+    from ffml.adapting import some_rows
+    from ffml.tables import Preprocessor, open_table
+
+    (tmp_path / "numbers.csv").write_text(
+        "\n".join(["number,more", *(f"{i}.0,{i}.5" for i in range(1000))])
+    )
+    source = open_table(tmp_path / "numbers.csv")
+    preprocessor = Preprocessor.fit(pd.DataFrame({"number": np.arange(1000.0)}))
+    everybody = some_rows(source, preprocessor, 1000, np.random.default_rng(0))
+    np.testing.assert_array_equal(everybody[:, 0], range(1000))
+    means = [some_rows(source, preprocessor, 50, np.random.default_rng(seed)) for seed in range(40)]
+    assert all(len(np.unique(rows)) == 50 for rows in means)
+    assert np.mean(means) == pytest.approx(499.5, abs=3 * 289 / np.sqrt(50 * 40))
 
 
 def test_rows_are_decided_one_by_one(learned):

@@ -38,12 +38,16 @@ TUNED: dict[str, Tuned] = {
             "temperature": 1.0,
             "relative_temperature": True,
         },
-        methods={"ffml": {"gap_spread": 0.2, "gap_penalty": 10.0}},
+        methods={"ffml": {"bounds": (0.08,), "predict_gaps": True}},
         command="ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
-        "--set relative_temperature=true --set temperature=1 --set gap_spread=0.2 "
-        "--grid bounds=0,0.02 --grid gap_penalty=0,5,10 --grid positive_weight=1,1.5,2 "
-        "--seeds 100-139",
+        "--set relative_temperature=true --set temperature=1 --set gap_spread=0 "
+        "--set gap_penalty=0 --set positive_weight=1 --set predict_gaps=true "
+        "--grid bounds=0.03,0.05,0.08,0.1 --seeds 100-119",
         before=(
+            "ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
+            "--set relative_temperature=true --set temperature=1 --set gap_spread=0.2 "
+            "--set predict_gaps=false --grid bounds=0,0.02 --grid gap_penalty=0,5,10 "
+            "--grid positive_weight=1,1.5,2 --seeds 100-139",
             "ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=1 --set bounds=0 "
             "--set positive_weight=1 --grid gap_penalty=5,10,20 --grid gap_spread=0,0.05,0.2,0.5 "
@@ -52,9 +56,9 @@ TUNED: dict[str, Tuned] = {
             "--set gap_spread=0 --grid relative_temperature=false,true --grid temperature=0.5,1 "
             "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
         ),
-        seeds=tuple(range(100, 140)),
+        seeds=tuple(range(100, 120)),
         rounds="14 to 27 of 41",
-        date="2026-11-16",
+        date="2026-11-17",
     ),
     "bank": Tuned(
         shared={
