@@ -394,7 +394,7 @@ def test_what_the_package_has_tuned_can_run_and_says_how(data):
     stored = tuned.TUNED.get(data)
     for method in stored.methods if stored else ():  # the data sets that are tuned, if any
         config = configure_run(data, {"method": method})
-        assert set(stored.methods[method]) <= set(method_defaults(method))
+        assert set(stored.methods[method]) <= set(config.settings)
         assert config.settings.items() >= stored.methods[method].items()
         assert stored.command.startswith("ffml tune") and stored.date and stored.rounds
     own = {*stored.shared, *(name for own in stored.methods.values() for name in own)}

@@ -13,7 +13,8 @@ class Tuned:
 
     Args:
         shared: settings of the run (model, constraints, bounds, l2, …), the same for all methods.
-        methods: a method's own settings, by its name; another method does not take them over.
+        methods: what a method alone has, by its name: settings of its own, or others of the run
+            (its bounds, where they go with such a setting).
         command: what was typed.
         before: searches for what ``command`` holds fixed, latest first.
         seeds: that the choice went by.
@@ -50,11 +51,11 @@ TUNED: dict[str, Tuned] = {
             "--grid positive_weight=1,1.5,2 --seeds 100-139",
             "ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=1 --set bounds=0 "
-            "--set positive_weight=1 --grid gap_penalty=5,10,20 --grid gap_spread=0,0.05,0.2,0.5 "
-            "--seeds 100-139",
+            "--set predict_gaps=false --set positive_weight=1 --grid gap_penalty=5,10,20 "
+            "--grid gap_spread=0,0.05,0.2,0.5 --seeds 100-139",
             'ffml tune adult --set \'constraints=["demographic-parity","equalized-odds"]\' '
-            "--set gap_spread=0 --grid relative_temperature=false,true --grid temperature=0.5,1 "
-            "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
+            "--set gap_spread=0 --set predict_gaps=false --grid relative_temperature=false,true "
+            "--grid temperature=0.5,1 --grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
         ),
         seeds=tuple(range(100, 120)),
         rounds="14 to 27 of 41",
