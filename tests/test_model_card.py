@@ -58,6 +58,15 @@ def run_dir(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("card") / "run")
 
 
+def test_estimated_groups_are_spoken_of_where_there_are_such(run_dir, tmp_path):
+    said = "groups of the people concerned were estimated from their features"
+    assert said not in card_of(run_dir).words and said not in "".join(page_of(run_dir).text)
+    copy = shutil.copytree(run_dir, tmp_path / "copy")
+    settings = json.loads((copy / "config.json").read_text()).get("settings") or {}
+    change(copy, "config.json", settings=settings | {"predict_gaps": True})
+    assert said in card_of(copy).words and said in "".join(page_of(copy).text)
+
+
 @pytest.fixture(scope="module")
 def card(run_dir):
     return card_of(run_dir)

@@ -116,6 +116,11 @@ def _limitations(run: Run) -> list[str]:
             "The constraints bound a gap between the groups’ scores over time, not the gap between"
             f" decisions in every round; {rounds}."
         )
+    if estimated := _words.estimated_groups(run):
+        texts.append(
+            f"{estimated} The decision about a person may therefore depend on who else is decided"
+            " about, and it relies on features going with groups as they did in earlier tasks."
+        )
     collapsed = int(run.summary.get("collapsed_rounds") or 0)
     if collapsed:
         texts.append(f"In {counted(collapsed, 'round')} everybody received the same decision.")

@@ -96,6 +96,7 @@ def summary_paragraph(run: Run) -> str:
     """Say in words what was learned, how large the gaps are, how certain, and what is unknown."""
     sentences = (
         _what(run),
+        estimated_groups(run),
         _selection(run),
         _odds(run),
         _accuracy(run),
@@ -116,6 +117,17 @@ def _what(run: Run) -> str:
         f" {label_phrase(run)} on {data_name(run)} in"
         f" {counted(len(run.rounds), 'round')}, one task each{groups}; it was "
         + (f"asked to keep {asked}." if asked else "given no fairness constraint.")
+    )
+
+
+def estimated_groups(run: Run) -> str:
+    """Say so if decisions were made with an eye on who is decided about."""
+    if not (run.config.get("settings") or {}).get("predict_gaps"):
+        return ""
+    return (
+        "Before each decision the groups of the people concerned were estimated from their"
+        " features, as a batch, and the gap to be expected among them was taken out as far as it"
+        " exceeded the bound."
     )
 
 
