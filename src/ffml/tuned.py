@@ -99,26 +99,20 @@ TUNED: dict[str, Tuned] = {
             "relative_temperature": True,
             "positive_weight": 1.5,
         },
-        methods={"ffml": {"bounds": (0.1,), "l2": 0.1, "predict_gaps": True}},
-        # Groups are estimated well enough only late in this stream of few rows, so here the
-        # choice goes by its last third, on other seeds.
-        command="ffml compare --data crime --seeds 100-111 "
-        "--method 'ffml bounds=0.1 predict_gaps=true gap_penalty=0 gap_spread=0 l2=0.1' "
-        "--method 'ffml bounds=0.12 predict_gaps=true gap_penalty=0 gap_spread=0 l2=0.1' "
-        "--method 'ffml bounds=0.15 predict_gaps=true gap_penalty=0 gap_spread=0 l2=0.1'",
+        methods={"ffml": {"gap_spread": 0.05, "gap_penalty": 2.0}},
+        command="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
+        "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
+        "--set positive_weight=1.5 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 "
+        "--seeds 100-139",
         before=(
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
-            "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
-            "--set positive_weight=1.5 --set predict_gaps=false --set l2=0 "
-            "--grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 --seeds 100-139",
-            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=0.5 --set gap_penalty=0 "
-            "--set predict_gaps=false --set l2=0 --grid bounds=0.02,0.05,0.1 "
-            "--grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 --seeds 100-123",
+            "--grid bounds=0.02,0.05,0.1 --grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 "
+            "--seeds 100-123",
         ),
-        seeds=tuple(range(100, 112)),
-        rounds="29 to 43 of 43",
-        date="2026-11-17",
+        seeds=tuple(range(100, 140)),
+        rounds="15 to 28 of 43",
+        date="2026-11-16",
     ),
 }
 

@@ -165,7 +165,6 @@ QUICK = Setting(
         "gap_spread": 0.0,
         "gap_penalty": 0.0,
         "predict_gaps": False,
-        "l2": 0.0,
         "memory_policy": "all",
         "memory_capacity": 256,
         "tasks_per_round": 32,
