@@ -59,9 +59,10 @@ def even_out_expected(problem: Problem, params: Params, people: Batch) -> Params
     ``θ ← θ - Σ_i c_i v_i`` with one direction an entry (`directions`) and the c for which the
     expected gaps of decisions exceed the bounds by least. It is found by damped Newton steps::
 
-        c ← c + ½ Jᵀ (J Jᵀ + ρI)⁻¹ (gap - clip(gap, -ε, ε))        J = -∂(smooth gap)/∂c
+        c ← c - 0.7 Jᵀ (J Jᵀ + ρI)⁻¹ (gap - clip(gap, -ε, ε))        J = ∂(smooth gap)/∂c
 
-    and the best c on the way is kept: decisions about few people change by jumps.
+    (`ffml.meta.least_step`), and the best c on the way is kept: decisions about few people change
+    by jumps. Where groups cannot be told from the features nothing is expected, and θ stays.
 
     Args:
         problem: its gaps and bounds.
