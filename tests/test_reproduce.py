@@ -131,7 +131,7 @@ def test_items_share_runs(setting):
 def test_ablations_leave_out_what_their_names_say():
     left_out = {
         cell.label: {k for k, v in cell.config.method_settings.items() if v is False}
-        - {"pooled_constraint"}
+        - {"pooled_constraint", "predict_gaps"}  # the paper has neither
         for cell in ITEMS["figure7"].cells(Setting())
     }
     assert left_out == {
