@@ -12,14 +12,14 @@ from ffml.constraints import (
     demographic_parity,
     equalized_odds,
 )
-from ffml.evaluation import LARGEST_CROWD, padded_batch, support_batch, with_people
+from ffml.evaluation import LARGEST_CROWD, padded_batch, split_rows, support_batch, with_people
 from ffml.evening import RIDGE, directions, even_out_expected, expected_people
 from ffml.membership import RIDGE as MEMBERSHIP_RIDGE
 from ffml.membership import membership, membership_weights
 from ffml.memory import MemorySettings, bounded, padded_rows
 from ffml.methods import ffml
 from ffml.models import linear, mlp
-from ffml.online import OnlineLoop
+from ffml.online import SPLIT, OnlineLoop
 from ffml.problem import fair_classification
 
 
@@ -244,9 +244,6 @@ def test_labels_and_groups_of_the_people_never_reach_the_decision(make_stream):
             loop.step(task)
         task = tasks[-1]
         if scramble:
-            from ffml.evaluation import split_rows
-            from ffml.online import SPLIT
-
             judges = split_rows(120, 0.5, np.random.default_rng([0, 3, SPLIT])).validation
             y, groups = task.y.copy(), task.groups.copy()
             y[judges], groups[judges] = 1 - y[judges], 1 - groups[judges]

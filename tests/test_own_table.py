@@ -177,9 +177,11 @@ def test_some_rows_of_a_large_table_are_each_as_likely(tmp_path):
     preprocessor = Preprocessor.fit(pd.DataFrame({"number": np.arange(1000.0)}))
     everybody = some_rows(source, preprocessor, 1000, np.random.default_rng(0))
     np.testing.assert_array_equal(everybody[:, 0], range(1000))
-    means = [some_rows(source, preprocessor, 50, np.random.default_rng(seed)) for seed in range(40)]
-    assert all(len(np.unique(rows)) == 50 for rows in means)
-    assert np.mean(means) == pytest.approx(499.5, abs=3 * 289 / np.sqrt(50 * 40))
+    samples = [
+        some_rows(source, preprocessor, 50, np.random.default_rng(seed)) for seed in range(40)
+    ]
+    assert all(len(np.unique(rows)) == 50 for rows in samples)
+    assert np.mean(samples) == pytest.approx(499.5, abs=3 * 289 / np.sqrt(50 * 40))
 
 
 def test_rows_are_decided_one_by_one(learned):

@@ -108,7 +108,7 @@ class Batch(NamedTuple):
     weight: Array  # (n,) how many rows of the task a row stands for, up to a factor; 0. for padding
     pool: Array  # () how many rows the part of the task has that the batch stands for
     different: Array = 1.0  # (n,) how many different rows a row is: less than 1 if drawn repeatedly
-    unlabelled: Unlabelled | None = None  # people whose decisions the labels are to help with
+    unlabelled: Unlabelled | None = None  # with support rows: who is to be decided about, if known
 
 
 class LabelledTask(NamedTuple):

@@ -97,9 +97,9 @@ def even_out_expected(problem: Problem, params: Params, people: Batch) -> Params
 def directions(problem: Problem, params: Params, people: Batch) -> Array:
     """Find the step in θ that moves the logits of people by how much they count in each gap.
 
-    A gap is a weighted sum ``Σ_n u_n h_n`` of scores. Of all decisions with a smaller gap, those
-    that move every logit by a multiple of ``u_n``, over what the person counts otherwise, change
-    the others least. The step is the one whose first-order effect on the logits comes nearest::
+    A gap of scores is a weighted sum ``Σ_n u_n h_n``. Of all changes of the logits that shrink it
+    by so much, the one along u is the smallest in mean square. The step is that whose first-order
+    effect on the logits comes nearest to it::
 
         v = argmin_v  mean_n (∂h_n/∂θ · v - u_n)² + r ‖v‖²
 
