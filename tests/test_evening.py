@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from conftest import random_task
 
-from ffml.base import LabelledTask, Schema, SensitiveColumn, Stream, Unlabelled
+from ffml import metrics
+from ffml.base import FFMLError, LabelledTask, Schema, SensitiveColumn, Stream, Unlabelled
 from ffml.constraints import (
     decision_boundary_covariance,
     demographic_parity,
@@ -15,12 +16,13 @@ from ffml.constraints import (
 from ffml.evaluation import LARGEST_CROWD, padded_batch, split_rows, support_batch, with_people
 from ffml.evening import RIDGE, directions, even_out_expected, expected_people
 from ffml.membership import RIDGE as MEMBERSHIP_RIDGE
-from ffml.membership import membership, membership_weights
+from ffml.membership import learn_membership, nothing_known, of_task, shares
 from ffml.memory import MemorySettings, bounded, padded_rows
 from ffml.methods import ffml
 from ffml.models import linear, mlp
 from ffml.online import SPLIT, OnlineLoop
 from ffml.problem import fair_classification
+from ffml.surprise import shift
 
 
 def theta():
@@ -66,16 +68,16 @@ def test_membership_is_ridge_regression_on_rows_at_their_natural_rates(float64, 
         targets += rows.T @ (np.sqrt(weight)[:, None] * s[: counts.sum()])
     assert tasks.counts[0, 0] == 32 and tasks.totals[0, 0] < 145  # so that weighing matters
     np.testing.assert_allclose(
-        membership_weights(tasks), np.linalg.solve(products, targets), rtol=1e-6
+        learn_membership(tasks).weights, np.linalg.solve(products, targets), rtol=1e-6
     )
 
 
 def test_membership_is_a_share_and_nothing_where_nobody_was_seen(float64, schema):
     nobody = jax.tree.map(np.zeros_like, remembered(schema, random_task(0, 20, schema), rows=20))
-    assert not membership_weights(nobody).any()
-    known = membership_weights(remembered(schema, random_task(0, 2000, schema, bias=1.0)))
+    jax.tree.map(np.testing.assert_array_equal, learn_membership(nobody), nothing_known(3, 1))
+    known = learn_membership(remembered(schema, random_task(0, 2000, schema, bias=1.0)))
     people = random_task(1, 4000, schema, bias=1.0)
-    share, member = membership(known, people.x)[:, 0], people.groups[:, 0] == 1
+    share, member = shares(known, people.x)[:, 0], people.groups[:, 0] == 1
     assert share.min() == 0 and share.max() == 1  # some of them are certain
     for low, high in ((0.2, 0.4), (0.4, 0.6), (0.6, 0.8)):
         among = (share > low) & (share < high)
@@ -87,10 +89,67 @@ def test_every_group_of_every_column_has_a_share(schema):
         schema.features,
         (SensitiveColumn("sex", ("M", "F")), SensitiveColumn("race", ("a", "b", "c"))),
     )
-    known = membership_weights(remembered(schema, random_task(0, 500, schema)))
-    share = membership(known, random_task(1, 10, schema).x)
+    known = learn_membership(remembered(schema, random_task(0, 500, schema)))
+    share = shares(known, random_task(1, 10, schema).x)
     assert share.shape == (10, 4)
     np.testing.assert_allclose(share[:, 1:].sum(1), 1, atol=0.1)
+
+
+def with_share(task, share, rng):
+    """Redraw groups so that this share belongs to the second, whatever the features."""
+    groups = (rng.random(len(task.y)) < share).astype(int)[:, None]
+    return task._replace(groups=groups)
+
+
+@pytest.mark.parametrize("between", [0.0, 0.15])
+def test_how_much_tasks_differ_in_the_shares_of_groups(float64, schema, between):
+    """200 tasks of 20 to 60 rows, whose shares differ with a known standard deviation."""
+    rng = np.random.default_rng(0)
+    tasks = [
+        with_share(random_task(i, int(rng.integers(20, 60)), schema), share, rng)
+        for i, share in enumerate(0.5 + between * rng.choice([-1, 1], 200))
+    ]
+    spread = learn_membership(remembered(schema, *tasks, rows=64)).spread[0]
+    assert spread == pytest.approx(between**2 / (0.25 - between**2), abs=0.015)
+
+
+def test_labelled_rows_tell_how_large_a_group_is_in_their_task(float64, schema):
+    """``a = n v/(1 + n v) · mean(s - q)`` at natural label rates, with n different rows."""
+    known = nothing_known(3, 1)._replace(spread=jnp.array([0.5]))
+    task = with_share(random_task(0, 500, schema), 0.8, np.random.default_rng(0))
+    rows = np.arange(30)
+    support = support_batch(task, schema, rows, 100, np.random.default_rng(0))
+    certain = 30 * 0.5 / (1 + 30 * 0.5)
+    drawn = support.weight @ support.s / support.weight.sum()
+    np.testing.assert_allclose(drawn, task.groups[rows].mean(0), atol=0.02)  # some rows once more
+    np.testing.assert_allclose(
+        shares(of_task(known, support), task.x[:1]), certain * drawn[None], rtol=1e-6
+    )
+    alike = nothing_known(3, 1)  # tasks that do not differ, or no rows: nothing to add
+    nobody = support_batch(task, schema, rows[:0], 100, np.random.default_rng(0))
+    for knowledge, batch in ((alike, support), (known, nobody)):
+        after = of_task(knowledge, batch)
+        jax.tree.map(np.testing.assert_array_equal, after, knowledge)
+
+
+def test_a_task_where_a_group_is_larger_than_elsewhere_is_evened_out_as_well(schema):
+    """Shares from other tasks alone would take most of the larger group for the other one."""
+    rng = np.random.default_rng(0)
+
+    def drawn(seed, keep):  # of the second group, only some
+        task = random_task(seed, 3000, schema, bias=1.0)
+        stays = (task.groups[:, 0] == 0) | (rng.random(3000) < keep)
+        return task._replace(x=task.x[stays], y=task.y[stays], groups=task.groups[stays])
+
+    known = learn_membership(remembered(schema, *(drawn(i, 0.1) for i in range(8))))
+    task = drawn(9, 1.0)
+    problem = fair_classification(schema, linear(), demographic_parity(0.0, 0.2, True))
+    people, rows = people_of(problem, task, known)
+    assert people.s.mean() < 0.35  # eight tasks are alike: what the ninth shows is not believed
+    differing = known._replace(spread=jnp.array([0.5]))
+    people, rows = people_of(problem, task, differing)
+    assert people.s.mean() == pytest.approx(task.groups[rows].mean(), abs=0.06)
+    assert abs(true_gap(even_out_expected(problem, theta(), people), task, rows)) < 0.1
 
 
 # -- what is done ------------------------------------------------------------------------------
@@ -99,7 +158,7 @@ def test_every_group_of_every_column_has_a_share(schema):
 def test_directions_of_a_linear_model_are_those_of_the_membership(float64, schema):
     task = random_task(0, 600, schema)
     problem = fair_classification(schema, linear(), demographic_parity(0.0, 0.5, True))
-    people, _ = people_of(problem, task, membership_weights(remembered(schema, task)))
+    people, _ = people_of(problem, task, learn_membership(remembered(schema, task)))
     x = np.c_[np.ones(len(people.x)), people.x]  # b comes before w in a flat θ
     share = np.asarray(people.s[:, 0])
     counts = share / share.sum() - (1 - share) / (1 - share).sum()
@@ -110,20 +169,29 @@ def test_directions_of_a_linear_model_are_those_of_the_membership(float64, schem
     np.testing.assert_allclose(directions(problem, theta(), people)[0], step, rtol=1e-4, atol=1e-8)
 
 
-@pytest.mark.parametrize("bound", [0.0, 0.1])
-def test_a_linear_gap_ends_at_its_bound(float64, schema, bound):
+@pytest.mark.parametrize(("bound", "margin"), [(0.0, 0.0), (0.1, 0.0), (0.1, 0.7), (0.1, 1.0)])
+def test_a_linear_gap_ends_at_its_bound_less_the_margin(float64, schema, bound, margin):
     task = random_task(0, 900, schema)
     problem = fair_classification(schema, linear(), decision_boundary_covariance(bound))
-    people, _ = people_of(problem, task, membership_weights(remembered(schema, task)))
+    people, _ = people_of(problem, task, learn_membership(remembered(schema, task)))
     assert problem.gaps(theta(), people)[0] > 0.3
-    evened = even_out_expected(problem, theta(), people)
-    assert problem.gaps(evened, people)[0] == pytest.approx(bound, abs=1e-3)
+    evened = even_out_expected(problem, theta(), people, margin)
+    assert problem.gaps(evened, people)[0] == pytest.approx((1 - margin) * bound, abs=1e-3)
+
+
+def test_a_gap_that_was_missed_before_is_taken_out_as_well(float64, schema):
+    """Where gaps have been larger by 0.2 than expected, the one that is expected may be -0.1."""
+    task = random_task(0, 900, schema)
+    problem = fair_classification(schema, linear(), decision_boundary_covariance(0.1))
+    people, _ = people_of(problem, task, learn_membership(remembered(schema, task)))
+    evened = even_out_expected(problem, theta(), people, missed=jnp.array([0.2]))
+    assert problem.gaps(evened, people)[0] == pytest.approx(-0.1, abs=1e-3)
 
 
 @pytest.mark.parametrize("relative", [True, False])
 def test_decisions_about_new_people_become_even(schema, relative):
     """Their groups are never looked at; with an absolute τ, smooth decisions become even."""
-    known = membership_weights(remembered(schema, *(random_task(i, 2000, schema) for i in (1, 2))))
+    known = learn_membership(remembered(schema, *(random_task(i, 2000, schema) for i in (1, 2))))
     constraint = demographic_parity(0.03, 0.2, relative)
     problem = fair_classification(schema, linear(), constraint)
     for seed in (3, 4, 5):
@@ -139,7 +207,7 @@ def test_decisions_about_new_people_become_even(schema, relative):
 
 
 def test_equal_odds_go_by_the_labels_that_are_to_be_expected(schema):
-    known = membership_weights(remembered(schema, random_task(1, 2000, schema)))
+    known = learn_membership(remembered(schema, random_task(1, 2000, schema)))
     problem = fair_classification(schema, linear(), equalized_odds(0.02, 0.5, True))
     task = random_task(2, 2200, schema)
     people, rows = people_of(problem, task, known)
@@ -153,7 +221,7 @@ def test_equal_odds_go_by_the_labels_that_are_to_be_expected(schema):
 
 
 def test_a_network_is_evened_out_too(schema):
-    known = membership_weights(remembered(schema, random_task(1, 2000, schema)))
+    known = learn_membership(remembered(schema, random_task(1, 2000, schema)))
     problem = fair_classification(schema, mlp((5, 4)), demographic_parity(0.02, 0.5, True))
     task = random_task(2, 1000, schema)
     params = problem.init(jax.random.key(1))
@@ -170,17 +238,17 @@ def test_a_network_is_evened_out_too(schema):
 
 def test_what_needs_no_evening_or_cannot_be_told_is_left_alone(schema):
     task = random_task(0, 400, schema)
-    known = membership_weights(remembered(schema, task))
-    for bound, weights in ((0.9, known), (0.0, np.zeros_like(known))):
+    known = learn_membership(remembered(schema, task))
+    for bound, knowledge in ((0.9, known), (0.0, nothing_known(3, 1))):
         problem = fair_classification(schema, linear(), demographic_parity(bound, 0.5, True))
-        people, _ = people_of(problem, task, weights)
+        people, _ = people_of(problem, task, knowledge)
         evened = even_out_expected(problem, theta(), people)
         jax.tree.map(np.testing.assert_array_equal, evened, theta())
 
 
 def test_padding_changes_nothing(float64, schema):
     task = random_task(0, 500, schema)
-    known = membership_weights(remembered(schema, task))
+    known = learn_membership(remembered(schema, task))
     problem = fair_classification(schema, linear(), demographic_parity(0.02, 0.5, True))
     support = support_batch(task, schema, np.arange(100), 50, np.random.default_rng(0))
     results = []
@@ -195,7 +263,7 @@ def test_padding_changes_nothing(float64, schema):
 
 def test_without_people_the_support_rows_stand_for_them(schema):
     task = random_task(0, 500, schema)
-    known = membership_weights(remembered(schema, task))
+    known = learn_membership(remembered(schema, task))
     problem = fair_classification(schema, linear(), demographic_parity(0.02))
     support = support_batch(task, schema, np.arange(500), 50, np.random.default_rng(0))
     people = expected_people(problem, theta(), support, known)
@@ -211,8 +279,8 @@ def test_without_people_the_support_rows_stand_for_them(schema):
 # -- in the method and its loop ----------------------------------------------------------------
 
 
-def make_loop(schema, **settings):
-    problem = fair_classification(schema, linear(), demographic_parity(0.02, 0.5, True))
+def make_loop(schema, bound=0.02, **settings):
+    problem = fair_classification(schema, linear(), demographic_parity(bound, 0.5, True))
     learner = ffml(problem, num_inner_steps=1, num_outer_steps=5, shots=20, **settings)
     memory = MemorySettings(tasks_per_round=4, rows_per_task=64)
     return OnlineLoop(problem, learner, schema, shots=20, memory_settings=memory)
@@ -223,14 +291,36 @@ def test_nothing_is_learned_through_it(make_stream):
     stream = make_stream((60, 200, 90, 500))
     loops = [make_loop(stream.schema, predict_gaps=flag) for flag in (False, True)]
     plain, evened = ([loop.step(task) for task in stream.tasks()] for loop in loops)
-    one, other = (loop.state._replace(membership=0) for loop in loops)
+    one, other = (loop.state._replace(membership=0, missed=0) for loop in loops)
     for here, there in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
         np.testing.assert_allclose(here, there, rtol=1e-4, atol=1e-6)  # two compiled programs
-    assert not np.any(loops[0].state.membership) and np.any(loops[1].state.membership)
+    assert [np.any(loop.state.membership.weights) for loop in loops] == [False, True]
     first, *_, last = zip(plain, evened, strict=True)
     assert first[0].metrics == pytest.approx(first[1].metrics, nan_ok=True)  # no groups seen yet
     assert last[0].metrics["loss"] != last[1].metrics["loss"]
     assert last[1].metrics["disc"] < last[0].metrics["disc"]
+
+
+def test_what_is_expected_too_small_is_corrected_by_what_tasks_have_shown(schema):
+    """Somebody who takes all groups for half as certain as they are finds out, task by task."""
+
+    def half_as_certain(state):
+        weights = state.membership.weights * np.float32([[0.5], [0.5], [0.5], [1.0]])
+        return state._replace(membership=state.membership._replace(weights=weights))
+
+    gaps = {}
+    for memory in (0.0, 1.0):
+        loop = make_loop(
+            schema, 0.1, predict_gaps=True, outer_constraints=False, surprise_memory=memory
+        )
+        rounds = []
+        for i in range(36):
+            rounds.append(loop.step(random_task(i, 400, schema, bias=0.8)))
+            loop.state = half_as_certain(loop.state)
+        rates = [metrics.selection_rates(r.tables["sex"]) for r in rounds[18:]]
+        gaps[memory] = np.mean([women - men for men, women in rates])
+    assert shift(loop.state.missed)[0] > 0.02
+    assert gaps[1.0] < 0.7 * gaps[0.0]  # where 0.1 is asked for
 
 
 def test_labels_and_groups_of_the_people_never_reach_the_decision(make_stream):
@@ -266,6 +356,13 @@ def test_ablations_and_methods_that_do_not_look_get_no_people(schema):
         learner = ffml(problem, **settings)
         assert not learner.uses_unlabelled
         assert with_people(support, learner, task.x, np.random.default_rng(0)) is support
+
+
+@pytest.mark.parametrize("margin", [-0.1, 1.1, float("nan")])
+def test_a_margin_is_a_share_of_the_bounds(schema, margin):
+    problem = fair_classification(schema, linear(), demographic_parity(0.02))
+    with pytest.raises(FFMLError, match="gap_margin must be"):
+        ffml(problem, predict_gaps=True, gap_margin=margin)
 
 
 def test_of_very_many_people_some_are_looked_at(schema):

@@ -158,7 +158,7 @@ def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path
     code, _, err = run_main("predict", "run", "new.csv", "--support", support)
     assert code == 0, err
     model, people = load_model(tmp_path / "run"), open_table(tmp_path / "new.csv")
-    assert np.any(model.state["state.membership"])
+    assert np.any(model.state["state.membership.weights"])
     alone, among = (adapted_params(model, open_table(support), p) for p in (None, people))
     assert np.abs(alone["w"] - among["w"]).max() > 1e-4
     (tmp_path / "new.csv").write_text("age,job\n30,shop\n")

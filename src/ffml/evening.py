@@ -14,7 +14,7 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.sparse.linalg import cg
 
 from ffml.base import Array, Batch, Params, Problem, Unlabelled
-from ffml.membership import membership
+from ffml.membership import Membership, of_task, shares
 from ffml.meta import least_step
 
 NUM_STEPS = 12
@@ -24,9 +24,7 @@ RIDGE = 0.01  # of directions, in mean squares of features
 SOLVER_STEPS = 30
 
 
-def expected_people(
-    problem: Problem, params: Params, support: Batch, membership_weights: Array
-) -> Batch:
+def expected_people(problem: Problem, params: Params, support: Batch, known: Membership) -> Batch:
     """Describe the people to be decided about, with groups and labels as far as features tell.
 
     Labels, which only some notions ask for, are the probabilities of the model, brought from
@@ -37,7 +35,7 @@ def expected_people(
         problem: its model, and what a missed positive costs.
         params: what the model knows of the task so far.
         support: labelled rows of the task, with the others' features in ``unlabelled``.
-        membership_weights: φ of `ffml.membership.membership_weights`.
+        known: what past tasks tell of groups; the support rows' own groups are added to it.
     """
     x, weight = support.unlabelled or Unlabelled(support.x, support.weight)
     positives = support.weight @ support.y / jnp.maximum(support.weight.sum(), 1e-30)
@@ -46,18 +44,24 @@ def expected_people(
     return Batch(
         x=x,
         y=jax.nn.sigmoid(problem.apply(params, x) + prior),
-        s=membership(membership_weights, x),
+        s=shares(of_task(known, support), x),
         mask=(weight > 0) * 1.0,
         weight=weight,
         pool=(weight > 0).sum(),
     )
 
 
-def even_out_expected(problem: Problem, params: Params, people: Batch) -> Params:
-    """Move θ until the gaps expected among ``people`` are within the bounds.
+def even_out_expected(
+    problem: Problem,
+    params: Params,
+    people: Batch,
+    margin: float | Array = 0.0,
+    missed: float | Array = 0.0,
+) -> Params:
+    """Move θ until the gaps expected among ``people`` are within ``ε = (1 - margin) bounds``.
 
     ``θ ← θ - Σ_i c_i v_i`` with one direction an entry (`directions`) and the c for which the
-    expected gaps of decisions exceed the bounds by least. It is found by damped Newton steps::
+    expected gaps of decisions exceed ε by least. It is found by damped Newton steps::
 
         c ← c - 0.7 Jᵀ (J Jᵀ + ρI)⁻¹ (gap - clip(gap, -ε, ε))        J = ∂(smooth gap)/∂c
 
@@ -68,7 +72,10 @@ def even_out_expected(problem: Problem, params: Params, people: Batch) -> Params
         problem: its gaps and bounds.
         params: θ, adapted to the labelled rows.
         people: of `expected_people`.
+        margin: share of the bounds by which expected gaps stay below them.
+        missed: ``(m,)`` by how much gaps of such decisions have been larger than expected so far.
     """
+    bounds = (1 - margin) * problem.bounds
     theta, unflatten = ravel_pytree(params)
     steps = directions(problem, params, people)  # (m, parameters)
 
@@ -76,8 +83,8 @@ def even_out_expected(problem: Problem, params: Params, people: Batch) -> Params
         return unflatten(theta - price @ steps)
 
     def excess(price: Array) -> Array:
-        gaps = problem.judged_gaps(moved(price), people)
-        return gaps - jnp.clip(gaps, -problem.bounds, problem.bounds)
+        gaps = problem.judged_gaps(moved(price), people) + missed
+        return gaps - jnp.clip(gaps, -bounds, bounds)
 
     def step(_, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         price, best, least = carry
@@ -92,6 +99,18 @@ def even_out_expected(problem: Problem, params: Params, people: Batch) -> Params
     start = (nothing, nothing, jnp.abs(excess(nothing)).sum())
     _, price, _ = lax.fori_loop(0, NUM_STEPS, step, start)
     return moved(price)
+
+
+def missed_gaps(problem: Problem, params: Params, people: Batch, revealed: Batch) -> Array:
+    """Compare the gaps of a decision about people, once groups are known, with the expected ones.
+
+    Args:
+        problem: its gaps.
+        params: of `even_out_expected`.
+        people: as they were expected to be.
+        revealed: the same rows with their groups and labels.
+    """
+    return problem.judged_gaps(params, revealed) - problem.judged_gaps(params, people)
 
 
 def directions(problem: Problem, params: Params, people: Batch) -> Array:

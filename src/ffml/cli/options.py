@@ -178,6 +178,14 @@ def run(
             "--predict-gaps/--no-predict-gaps",
         ),
     ] = None,
+    gap_margin: Annotated[
+        float | None,
+        option(
+            ALGORITHM,
+            "With --predict-gaps: share of the bounds, 0 to 1, by which expected gaps stay below "
+            "them, as features do not tell all.",
+        ),
+    ] = None,
     noise_allowance: Annotated[
         float | None,
         option(ALGORITHM, "Allow for so many times the gap that chance makes in small batches."),

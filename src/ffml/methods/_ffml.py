@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem
+from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem, Unlabelled
 from ffml.checks import at_least, at_most, one_of, positive
-from ffml.evening import even_out_expected, expected_people
-from ffml.membership import membership_weights
+from ffml.evening import even_out_expected, expected_people, missed_gaps
+from ffml.membership import Membership, learn_membership, nothing_known
 from ffml.meta import adapt_pair, even_out, outer_objective
 from ffml.primal_dual import ascend, project_to_ball
 from ffml.sampling import draw_support_and_query
@@ -33,7 +33,8 @@ class FFMLState(NamedTuple):
     optimizer_state: Any
     round: Array
     surprise: Surprise
-    membership: Array  # (features + 1, contrasts) φ of `ffml.membership`
+    membership: Membership
+    missed: Surprise  # how far expected gaps were off
 
 
 def ffml(
@@ -59,6 +60,7 @@ def ffml(
     gap_spread: float = 0.0,
     gap_penalty: float = 0.0,
     predict_gaps: bool = False,
+    gap_margin: float = 0.0,
     first_order: bool = False,
     inner_constraints: bool = True,
     outer_constraints: bool = True,
@@ -111,7 +113,8 @@ def ffml(
         surprise_memory: constrain the gaps that new tasks will show (those of decisions, where
             the temperature is relative) rather than those of the tasks learned from
             (`ffml.surprise`); a task counts that much less with each round that has gone by
-            since. 0 takes the gaps as they are (the paper's).
+            since. Expected gaps (``predict_gaps``) are corrected likewise. 0 takes the gaps as
+            they are (the paper's).
         gap_spread: how much the gaps of tasks differ: their variance, in variances of a single
             decision. After the inner steps, a task's own gap is taken out as far as it is to be
             expected on other rows of the task (`ffml.meta.even_out`). 0 does without (the
@@ -122,9 +125,11 @@ def ffml(
             them. 0 does without (the paper's).
         predict_gaps: look at the features of the people to be decided about
             (``support.unlabelled``), estimate which groups they belong to, and take out what the
-            gap to be expected among them exceeds the bounds by (`ffml.evening`). Groups are
-            estimated from past tasks (`ffml.membership`), never asked for. False does without
-            (the paper's).
+            gap to be expected among them exceeds the bounds by (`ffml.evening`). Their groups
+            are estimated from past tasks and the support rows (`ffml.membership`), never asked
+            for. False does without (the paper's).
+        gap_margin: share of the bounds, 0 to 1, by which expected gaps stay below them. So what
+            is learned may be bounded loosely, and decisions tightly. Only with ``predict_gaps``.
         first_order: take the inner gradients as constants in the outer derivative.
         inner_constraints: False leaves the constraints out of the inner level, and takes no gap
             out, expected ones neither (ablation).
@@ -147,8 +152,9 @@ def ffml(
         surprise_memory=surprise_memory,
         gap_spread=gap_spread,
         gap_penalty=gap_penalty,
+        gap_margin=gap_margin,
     )
-    at_most(1, surprise_memory=surprise_memory)
+    at_most(1, surprise_memory=surprise_memory, gap_margin=gap_margin)
     one_of("gap_weighting", gap_weighting, dict.fromkeys(GAP_WEIGHTS))
     goes_to_limit = not isinstance(tolerance, jax.core.Tracer) and tolerance == 0
     constrains = inner_constraints and problem.num_constraints > 0
@@ -166,12 +172,10 @@ def ffml(
     def init(key: Array) -> FFMLState:
         params = project_to_ball(problem.init(key), radius)  # Alg. 1, line 1
         multipliers = jnp.full(problem.num_constraints, initial_multiplier, float)
-        surprise = no_surprise(problem.num_constraints)
-        schema = problem.schema
-        unknown = jnp.zeros((len(schema.features) + 1, len(schema.contrasts)))
-        return FFMLState(
-            params, multipliers, direction.init(params), jnp.zeros((), int), surprise, unknown
-        )
+        schema, none = problem.schema, no_surprise(problem.num_constraints)
+        unknown = nothing_known(len(schema.features), len(schema.contrasts))
+        optimizer_state, start = direction.init(params), jnp.zeros((), int)
+        return FFMLState(params, multipliers, optimizer_state, start, none, unknown, none)
 
     def expected_shift(surprise: Surprise) -> Array:
         return jnp.where(surprise_memory > 0, shift(surprise), 0.0)
@@ -198,20 +202,36 @@ def ffml(
         if not predicts_gaps:
             return theta
         people = expected_people(problem, theta, support, state.membership)
-        return even_out_expected(problem, theta, people)
+        return evened_out(state, theta, people)
 
-    def meet(key: Array, state: FFMLState, task: LabelledTask) -> Surprise:
-        """Compare decisions on a task not yet learned from with the gaps of the tasks learned."""
+    def evened_out(state: FFMLState, theta: Params, people: Batch) -> Params:
+        return even_out_expected(problem, theta, people, gap_margin, expected_shift(state.missed))
 
-        def gap_and_evidence(key: Array) -> tuple[Array, Array]:
+    def meet(key: Array, state: FFMLState, task: LabelledTask) -> tuple[Surprise, Surprise]:
+        """Compare decisions on a task not yet learned from with the gaps of the tasks learned.
+
+        And with the gaps that were to be expected of them, where decisions go by such.
+        """
+
+        def gaps_and_evidence(key: Array) -> tuple[Array, Array, Array]:
             support, query = draw_support_and_query(key, task, shots)
-            theta = fitted(state, support)
-            return problem.judged_gaps(theta, query), problem.evidence(query)
+            theta, off = fitted(state, support), jnp.zeros(problem.num_constraints)
+            if predicts_gaps:
+                seen = support._replace(unlabelled=Unlabelled(query.x, query.weight))
+                people = expected_people(problem, theta, seen, state.membership)
+                off = missed_gaps(problem, evened_out(state, theta, people), people, query)
+            return problem.judged_gaps(theta, query), off, problem.evidence(query)
 
-        gaps, rows = jax.vmap(gap_and_evidence)(jax.random.split(key, FRESH_DRAWS))
-        gap = (rows * gaps).sum(0) / jnp.maximum(rows.sum(0), 1e-30)
+        gaps, off, rows = jax.vmap(gaps_and_evidence)(jax.random.split(key, FRESH_DRAWS))
         learned = state.round >= 2  # before, there is nothing to compare with
-        return met(state.surprise, gap, jnp.where(learned, rows.mean(0), 0.0), surprise_memory)
+        evidence = jnp.where(learned, rows.mean(0), 0.0)
+
+        def taken_in(before: Surprise, differences: Array) -> Surprise:
+            mean = (rows * differences).sum(0) / jnp.maximum(rows.sum(0), 1e-30)
+            return met(before, mean, evidence, surprise_memory)
+
+        missed = taken_in(state.missed, off) if predicts_gaps else state.missed
+        return taken_in(state.surprise, gaps), missed
 
     def outer_gradient(
         params: Params,
@@ -252,9 +272,9 @@ def ffml(
 
     def update(key: Array, state: FFMLState, task: LabelledTask, memory: LabelledTask):
         t = state.round + 1
-        surprise = state.surprise
+        surprise, missed = state.surprise, state.missed
         if inner_constraints or outer_constraints:
-            surprise = meet(jax.random.fold_in(key, num_outer_steps), state, task)
+            surprise, missed = meet(jax.random.fold_in(key, num_outer_steps), state, task)
         gap_shift = expected_shift(surprise)
         primal_step, dual_step = outer_lr * schedule(t), dual_lr * schedule(t)
         limit = jnp.where(t >= 2, num_outer_steps, 0)  # Alg. 1, line 7
@@ -294,8 +314,8 @@ def ffml(
         )
         _, theta, lam, optimizer_state, info, gap = lax.while_loop(unfinished, iterate, start)
         surprise = surprise._replace(learned_gap=gap)
-        known = membership_weights(memory) if predicts_gaps else state.membership
-        return FFMLState(theta, lam, optimizer_state, t, surprise, known), info
+        known = learn_membership(memory) if predicts_gaps else state.membership
+        return FFMLState(theta, lam, optimizer_state, t, surprise, known, missed), info
 
     return Learner(init, adapt, problem.apply, update, uses_unlabelled=predicts_gaps)
 

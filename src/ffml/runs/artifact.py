@@ -19,7 +19,7 @@ MODEL = "model.safetensors"
 STATE = "state"  # what the names of a learner's arrays begin with
 _SCALER = "scaler."
 # What adaptations start from. The rest of a state is needed to learn, and may hold people's rows.
-_ADAPTED_FROM = re.compile(rf"{STATE}\.(params|multipliers|surprise|membership)\b")
+_ADAPTED_FROM = re.compile(rf"{STATE}\.(params|multipliers|surprise|membership|missed)\b")
 # What a model file takes over from a checkpoint; the rest is only needed to go on learning.
 _KEPT = ("round", "random", "stream", "config", "schema", "preprocessing", "model", "versions")
 
