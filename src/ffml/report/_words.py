@@ -122,12 +122,15 @@ def _what(run: Run) -> str:
 
 def estimated_groups(run: Run) -> str:
     """Say so if decisions were made with an eye on who is decided about."""
-    if not (run.config.get("settings") or {}).get("predict_gaps"):
+    settings = run.config.get("settings") or {}
+    if not settings.get("predict_gaps"):
         return ""
+    kept = 1 - (settings.get("gap_margin") or 0.0)
+    limit = "the bound" if kept == 1 else f"{percent(kept)} of the bound" if kept else ""
     return (
         "Before each decision the groups of the people concerned were estimated from their"
-        " features, as a batch, and the gap to be expected among them was taken out as far as it"
-        " exceeded the bound."
+        " features, as a batch, and the gap to be expected among them was taken out"
+        + (f" as far as it exceeded {limit}." if limit else ".")
     )
 
 
