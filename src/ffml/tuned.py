@@ -43,7 +43,7 @@ TUNED: dict[str, Tuned] = {
         command="ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
         "--set relative_temperature=true --set temperature=1 --set gap_spread=0 "
         "--set gap_penalty=0 --set positive_weight=1 --set predict_gaps=true "
-        "--grid bounds=0.03,0.05,0.08,0.1 --seeds 100-119",
+        "--set gap_margin=0 --grid bounds=0.05,0.08,0.1,0.12 --seeds 100-119",
         before=(
             "ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=1 --set gap_spread=0.2 "
@@ -99,20 +99,40 @@ TUNED: dict[str, Tuned] = {
             "relative_temperature": True,
             "positive_weight": 1.5,
         },
-        methods={"ffml": {"gap_spread": 0.05, "gap_penalty": 2.0}},
+        methods={
+            "ffml": {
+                "bounds": (0.25,),
+                "l2": 0.1,
+                "outer_lr": 0.003,
+                "predict_gaps": True,
+                "gap_margin": 0.8,
+            },
+            "m-ftml": {"l2": 0.1, "outer_lr": 0.003},
+        },
         command="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
-        "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
-        "--set positive_weight=1.5 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 "
-        "--seeds 100-139",
+        "--set relative_temperature=true --set temperature=0.5 --set predict_gaps=true "
+        "--set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 --set bounds=0.25 "
+        "--set positive_weight=1.5 --grid gap_spread=0,0.05,0.15 --grid gap_margin=0.6,0.8,1 "
+        "--seeds 100-123",
         before=(
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
+            "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0 "
+            "--set predict_gaps=true --set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 "
+            "--set positive_weight=1.5 --grid bounds=0.15,0.25 --grid gap_margin=0.3,0.5,0.7,1 "
+            "--seeds 100-123",
+            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
+            "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
+            "--set positive_weight=1.5 --set predict_gaps=false --set l2=0 --set outer_lr=0.01 "
+            "--grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 --seeds 100-139",
+            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=0.5 --set gap_penalty=0 "
+            "--set predict_gaps=false --set l2=0 --set outer_lr=0.01 "
             "--grid bounds=0.02,0.05,0.1 --grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 "
             "--seeds 100-123",
         ),
-        seeds=tuple(range(100, 140)),
+        seeds=tuple(range(100, 124)),
         rounds="15 to 28 of 43",
-        date="2026-11-16",
+        date="2026-11-17",
     ),
 }
 
