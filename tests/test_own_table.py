@@ -123,7 +123,13 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     checkpoints.restore(saved, loop)
     known = leaves_by_name(loop.state, "state")
     # No rows, and nothing that only learning needs.
-    kept = ("state.params", "state.multipliers", "state.surprise", "state.membership")
+    kept = (
+        "state.params",
+        "state.multipliers",
+        "state.surprise",
+        "state.membership",
+        "state.missed",
+    )
     assert model.state.keys() >= {name for name in known if name.startswith(kept)}
     assert place == "run" or all(name.startswith(kept) for name in model.state)
     for name, array in model.state.items():

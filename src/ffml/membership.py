@@ -79,7 +79,7 @@ def of_task(known: Membership, support: Batch) -> Membership:
     mean = support.weight @ missed / jnp.maximum(support.weight.sum(), 1e-30)
     rows = support.mask @ jnp.broadcast_to(support.different, support.mask.shape)
     certain = rows * known.spread / (1 + rows * known.spread)
-    return known._replace(weights=known.weights.at[-1].add(certain * mean))
+    return known._replace(weights=jnp.asarray(known.weights).at[-1].add(certain * mean))
 
 
 def shares(known: Membership, x: Array) -> Array:
