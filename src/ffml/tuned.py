@@ -123,7 +123,8 @@ TUNED: dict[str, Tuned] = {
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
             "--set positive_weight=1.5 --set predict_gaps=false --set gap_margin=0 --set l2=0 "
-            "--set outer_lr=0.01 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 --seeds 100-139",
+            "--set outer_lr=0.01 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 "
+            "--seeds 100-139",
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=0.5 --set gap_penalty=0 "
             "--set predict_gaps=false --set gap_margin=0 --set l2=0 --set outer_lr=0.01 "
