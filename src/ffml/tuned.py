@@ -121,6 +121,11 @@ TUNED: dict[str, Tuned] = {
             "--set positive_weight=1.5 --grid bounds=0.15,0.25 --grid gap_margin=0.3,0.5,0.7,1 "
             "--seeds 100-123",
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
+            "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0 "
+            "--set predict_gaps=true --set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 "
+            "--set positive_weight=1.5 --grid bounds=0.5,1 --grid gap_margin=0.85,0.9,0.95,1 "
+            "--seeds 100-123",
+            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
             "--set positive_weight=1.5 --set predict_gaps=false --set gap_margin=0 --set l2=0 "
             "--set outer_lr=0.01 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 "
