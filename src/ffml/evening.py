@@ -101,18 +101,6 @@ def even_out_expected(
     return moved(price)
 
 
-def missed_gaps(problem: Problem, params: Params, people: Batch, revealed: Batch) -> Array:
-    """Compare the gaps of a decision about people, once groups are known, with the expected ones.
-
-    Args:
-        problem: its gaps.
-        params: of `even_out_expected`.
-        people: as they were expected to be.
-        revealed: the same rows with their groups and labels.
-    """
-    return problem.judged_gaps(params, revealed) - problem.judged_gaps(params, people)
-
-
 def directions(problem: Problem, params: Params, people: Batch) -> Array:
     """Find the step in θ that moves the logits of people by how much they count in each gap.
 

@@ -10,7 +10,7 @@ from jax import lax
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem, Unlabelled
 from ffml.checks import at_least, at_most, one_of, positive
-from ffml.evening import even_out_expected, expected_people, missed_gaps
+from ffml.evening import even_out_expected, expected_people
 from ffml.membership import Membership, learn_membership, nothing_known
 from ffml.meta import adapt_pair, even_out, outer_objective
 from ffml.primal_dual import ascend, project_to_ball
@@ -219,7 +219,8 @@ def ffml(
             if predicts_gaps:
                 seen = support._replace(unlabelled=Unlabelled(query.x, query.weight))
                 people = expected_people(problem, theta, seen, state.membership)
-                off = missed_gaps(problem, evened_out(state, theta, people), people, query)
+                evened = evened_out(state, theta, people)
+                off = problem.judged_gaps(evened, query) - problem.judged_gaps(evened, people)
             return problem.judged_gaps(theta, query), off, problem.evidence(query)
 
         gaps, off, rows = jax.vmap(gaps_and_evidence)(jax.random.split(key, FRESH_DRAWS))
