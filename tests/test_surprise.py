@@ -15,17 +15,16 @@ def test_a_task_counts_by_its_rows_but_never_more_than_tasks_differ():
 
 
 def test_the_shift_is_a_mean_with_one_large_task_that_did_not_surprise():
-    surprise = no_surprise(1)._replace(learned_gap=np.array([0.1]))
-    for gap in (0.5, 0.3):
-        surprise = met(surprise, np.array([gap]), np.array([20.0]), memory=1.0)
-    # Differences 0.4 and 0.2 with weight 10 each, and 0 with weight 20.
+    surprise = no_surprise(1)
+    for difference in (0.4, 0.2):  # with weight 10 each, and 0 with weight 20
+        surprise = met(surprise, np.array([difference]), np.array([20.0]), memory=1.0)
     np.testing.assert_allclose(shift(surprise), [(4 + 2) / 40], rtol=1e-6)
 
 
 def test_what_was_met_long_ago_is_forgotten():
     surprise = no_surprise(1)
-    for gap in [1.0] + [0.2] * 200:
-        surprise = met(surprise, np.array([gap]), np.array([1e9]), memory=0.9)
+    for difference in [1.0] + [0.2] * 200:
+        surprise = met(surprise, np.array([difference]), np.array([1e9]), memory=0.9)
     np.testing.assert_allclose(surprise.total / surprise.weight, [0.2], rtol=1e-5)
 
 

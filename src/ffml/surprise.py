@@ -23,17 +23,16 @@ BETWEEN_TASKS = 0.05
 
 
 class Surprise(NamedTuple):
-    """A weighted mean of differences, by entry, and what new gaps are compared with."""
+    """A weighted mean of differences between gaps met and gaps known before, by entry."""
 
-    total: Array  # (m,) Σ w (gap of decisions met - gap learned)
+    total: Array  # (m,) Σ w (gap of decisions met - gap known)
     weight: Array  # (m,) Σ w
-    learned_gap: Array  # (m,) mean smooth gap of the tasks in memory, as seen last
 
 
 def no_surprise(num_constraints: int) -> Surprise:
     """Start without any."""
     nothing = jnp.zeros(num_constraints)
-    return Surprise(nothing, nothing, nothing)
+    return Surprise(nothing, nothing)
 
 
 def task_precision(evidence: Array) -> Array:
@@ -46,17 +45,17 @@ def task_precision(evidence: Array) -> Array:
 
 
 def shift(surprise: Surprise) -> Array:
-    """Estimate how far new gaps will be from the learned ones.
+    """Estimate how far new gaps will be from those known.
 
     The mean is taken as if one more very large task had been met without any surprise.
     """
     return surprise.total / (surprise.weight + 1 / BETWEEN_TASKS)
 
 
-def met(surprise: Surprise, gap: Array, evidence: Array, memory: Array) -> Surprise:
-    """Take in the gap of a task just met; what was met before counts ``memory`` times as much."""
+def met(surprise: Surprise, difference: Array, evidence: Array, memory: Array) -> Surprise:
+    """Take in the difference of a task just met; those before count ``memory`` times as much."""
     weight = task_precision(evidence)
-    return surprise._replace(
-        total=memory * surprise.total + weight * (gap - surprise.learned_gap),
+    return Surprise(
+        total=memory * surprise.total + weight * difference,
         weight=memory * surprise.weight + weight,
     )

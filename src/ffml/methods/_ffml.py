@@ -32,7 +32,8 @@ class FFMLState(NamedTuple):
     multipliers: Array
     optimizer_state: Any
     round: Array
-    surprise: Surprise
+    learned_gap: Array  # (m,) mean smooth gap of the tasks in memory, as seen last
+    surprise: Surprise  # how far gaps on new tasks were from it
     membership: Membership
     missed: Surprise  # how far expected gaps were off
 
@@ -173,9 +174,16 @@ def ffml(
         params = project_to_ball(problem.init(key), radius)  # Alg. 1, line 1
         multipliers = jnp.full(problem.num_constraints, initial_multiplier, float)
         schema, none = problem.schema, no_surprise(problem.num_constraints)
-        unknown = nothing_known(len(schema.features), len(schema.contrasts))
-        optimizer_state, start = direction.init(params), jnp.zeros((), int)
-        return FFMLState(params, multipliers, optimizer_state, start, none, unknown, none)
+        return FFMLState(
+            params,
+            multipliers,
+            optimizer_state=direction.init(params),
+            round=jnp.zeros((), int),
+            learned_gap=jnp.zeros(problem.num_constraints),
+            surprise=none,
+            membership=nothing_known(len(schema.features), len(schema.contrasts)),
+            missed=none,
+        )
 
     def expected_shift(surprise: Surprise) -> Array:
         return jnp.where(surprise_memory > 0, shift(surprise), 0.0)
@@ -227,12 +235,14 @@ def ffml(
         learned = state.round >= 2  # before, there is nothing to compare with
         evidence = jnp.where(learned, rows.mean(0), 0.0)
 
-        def taken_in(before: Surprise, differences: Array) -> Surprise:
-            mean = (rows * differences).sum(0) / jnp.maximum(rows.sum(0), 1e-30)
-            return met(before, mean, evidence, surprise_memory)
+        def mean(values: Array) -> Array:
+            return (rows * values).sum(0) / jnp.maximum(rows.sum(0), 1e-30)
 
-        missed = taken_in(state.missed, off) if predicts_gaps else state.missed
-        return taken_in(state.surprise, gaps), missed
+        def taken_in(before: Surprise, difference: Array) -> Surprise:
+            return met(before, difference, evidence, surprise_memory)
+
+        missed = taken_in(state.missed, mean(off)) if predicts_gaps else state.missed
+        return taken_in(state.surprise, mean(gaps) - state.learned_gap), missed
 
     def outer_gradient(
         params: Params,
@@ -311,12 +321,11 @@ def ffml(
             state.multipliers,
             state.optimizer_state,
             no_info,
-            state.surprise.learned_gap,
+            state.learned_gap,
         )
         _, theta, lam, optimizer_state, info, gap = lax.while_loop(unfinished, iterate, start)
-        surprise = surprise._replace(learned_gap=gap)
         known = learn_membership(memory) if predicts_gaps else state.membership
-        return FFMLState(theta, lam, optimizer_state, t, surprise, known, missed), info
+        return FFMLState(theta, lam, optimizer_state, t, gap, surprise, known, missed), info
 
     return Learner(init, adapt, problem.apply, update, uses_unlabelled=predicts_gaps)
 
