@@ -1,0 +1,128 @@
+"""Metrics: functions from counts ``(..., k, 2, 2)`` to numbers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ffml.base import Array, FFMLError
+
+
+def contingency_table(
+    labels: Array, decisions: Array, groups: Array, num_groups: int
+) -> np.ndarray:
+    """Count rows by group, label and decision: ``(num_groups, 2, 2)`` integers.
+
+    >>> contingency_table([0, 1, 1], [0, 1, 0], [0, 0, 1], num_groups=2).tolist()
+    [[[1, 0], [0, 1]], [[0, 0], [1, 0]]]
+    """
+    labels, decisions, groups = np.asarray(labels), np.asarray(decisions), np.asarray(groups)
+    if not (labels.ndim == 1 and labels.shape == decisions.shape == groups.shape):
+        raise FFMLError(
+            "labels, decisions and groups must be flat and of one length, got shapes "
+            f"{labels.shape}, {decisions.shape}, {groups.shape}: pass one value per row"
+        )
+    for name, codes, size, remedy in (
+        ("labels", labels, 2, "code the favourable outcome as 1, the other as 0"),
+        ("decisions", decisions, 2, "threshold the logits with logits > 0"),
+        ("groups", groups, num_groups, "use the codes of SensitiveColumn.groups"),
+    ):
+        known = np.isin(codes, np.arange(size))
+        if not known.all():
+            raise FFMLError(f"{name} must be codes 0..{size - 1}, got {codes[~known][0]}: {remedy}")
+    cells = (groups.astype(int) * 2 + labels.astype(int)) * 2 + decisions.astype(int)
+    return np.bincount(cells, minlength=4 * num_groups).reshape(num_groups, 2, 2)
+
+
+def selection_rates(table: np.ndarray) -> np.ndarray:
+    """P(decision = 1 | group), ``(..., k)``; NaN for a group without rows."""
+    return divide(table[..., 1].sum(-1), table.sum((-2, -1)))
+
+
+def true_positive_rates(table: np.ndarray) -> np.ndarray:
+    """P(decision = 1 | label = 1, group), ``(..., k)``; NaN for an empty cell."""
+    return divide(table[..., 1, 1], table[..., 1, :].sum(-1))
+
+
+def false_positive_rates(table: np.ndarray) -> np.ndarray:
+    """P(decision = 1 | label = 0, group), ``(..., k)``; NaN for an empty cell."""
+    return divide(table[..., 0, 1], table[..., 0, :].sum(-1))
+
+
+def demographic_parity_ratio(table: np.ndarray) -> np.ndarray:
+    """Return the lowest selection rate over the highest: min(r, 1/r) for two groups.
+
+    >>> table = np.array([[[30, 10], [10, 10]], [[20, 10], [5, 15]]])
+    >>> selection_rates(table).round(3).tolist()
+    [0.333, 0.5]
+    >>> round(float(demographic_parity_ratio(table)), 3)
+    0.667
+    """
+    low, high = _extremes(selection_rates(table), has_rows(table))
+    return np.where(_comparable(table), divide(low, high), np.nan)[()]
+
+
+def equalized_odds_ratios(table: np.ndarray) -> np.ndarray:
+    """Return the same ratio among the rows with label 0 and with label 1, ``(..., 2)``."""
+    rates = divide(table[..., 1], table.sum(-1))  # (..., k, label)
+    low, high = _extremes(rates.swapaxes(-1, -2), has_rows(table)[..., None, :])
+    return np.where(_comparable(table)[..., None], divide(low, high), np.nan)
+
+
+def equalized_odds_ratio(table: np.ndarray) -> np.ndarray:
+    """Return the smaller of the two equalized-odds ratios; NaN if either is undefined."""
+    return equalized_odds_ratios(table).min(-1)
+
+
+def discrimination(table: np.ndarray) -> np.ndarray:
+    """Return the highest selection rate minus the lowest."""
+    low, high = _extremes(selection_rates(table), has_rows(table))
+    return np.where(_comparable(table), high - low, np.nan)[()]
+
+
+def accuracy(table: np.ndarray) -> np.ndarray:
+    """Return the share of rows whose decision is their label."""
+    return divide((table[..., 0, 0] + table[..., 1, 1]).sum(-1), table.sum((-3, -2, -1)))
+
+
+def balanced_accuracy(table: np.ndarray) -> np.ndarray:
+    """Return the mean over both labels of the share decided correctly; NaN if a label is absent."""
+    pooled = table.sum(-3)
+    return divide(pooled.diagonal(axis1=-2, axis2=-1), pooled.sum(-1)).mean(-1)
+
+
+def collapsed(table: np.ndarray) -> np.ndarray:
+    """Tell whether there are rows and all of them got the same decision."""
+    decisions = table.sum((-3, -2))
+    return (decisions > 0).sum(-1) == 1
+
+
+METRICS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "dp": demographic_parity_ratio,
+    "eo": equalized_odds_ratio,
+    "eo_negatives": lambda table: equalized_odds_ratios(table)[..., 0],
+    "eo_positives": lambda table: equalized_odds_ratios(table)[..., 1],
+    "disc": discrimination,
+    "accuracy": accuracy,
+    "balanced_accuracy": balanced_accuracy,
+}
+
+
+def divide(numerator: Array, denominator: Array) -> Any:
+    """Divide, with NaN (and no warning) where the denominator is 0 or NaN."""
+    undefined = np.full_like(denominator, np.nan, dtype=float)
+    return np.divide(numerator, denominator, out=undefined, where=denominator > 0)[()]
+
+
+def has_rows(table: np.ndarray) -> np.ndarray:
+    return table.sum((-2, -1)) > 0
+
+
+def _comparable(table: np.ndarray) -> np.ndarray:
+    return (has_rows(table).sum(-1) >= 2) & ~collapsed(table)
+
+
+def _extremes(rates: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest rate of the counted groups; NaN if one of theirs is."""
+    low = rates.min(-1, where=counted, initial=1.0)
+    return low, rates.max(-1, where=counted, initial=0.0)
