@@ -70,7 +70,7 @@ def tune(
         float, option(HOW, "EO/ceiling that a setting should reach. (default: 0.97)")
     ] = 0.97,
     seeds: Annotated[
-        str | None, option(HOW, "Such as 100-104; not those of tables, 0-47. (default: 100-104)")
+        str | None, option(HOW, "Such as 100-104; not those of tables, 0-99. (default: 100-104)")
     ] = None,
     rounds: Annotated[
         int | None,
