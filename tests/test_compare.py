@@ -304,16 +304,29 @@ def test_a_table_of_ones_own(tmp_path, run_main, monkeypatch):
     ]
     table = tmp_path / "loans.csv"
     table.write_text("\n".join(["month,income,sex,approved", *rows]) + "\n")
-    words = ["--label", "approved", "--sensitive", "sex", "--task", "month", "--seeds", "0"]
+    words = ["--label", "approved", "--sensitive", "sex", "--task", "month"]
     command = ["compare", "--data", "loans.csv", "--method", "refit", *words]
-    code, out, err = run_main(*command)
+    code, out, err = run_main(*command, "--seeds", "0")
     assert code == 0, err
     assert "loans" in out and "refit" in out
-    _, out, _ = run_main(*command)
+    # As the table was named, not by its full path.
+    _, out, _ = run_main(*command, "--seeds", "0-4", "--seeds", "loans.csv=0")
     assert "all 1 runs are finished already; nothing is computed again" in out
     table.write_text(table.read_text().replace("month,income", "month,pay"))
     code, out, err = run_main(*command, "--protocol", "paper")
     assert code == 2 and "leave it out for a table of your own" in err
+
+
+def test_noisy_data_may_have_more_seeds():
+    cells = plan(["adult", "crime"], ["refit"], seeds=[3], seeds_of={"crime": [3, 4]})
+    assert [cell.name for cell in cells] == [
+        "refit on adult, seed 3",
+        "refit on crime, seed 3",
+        "refit on crime, seed 4",
+    ]
+    assert [cell.key for cell in cells[:2]] == [
+        plan([data], ["refit"], seeds=[3])[0].key for data in ("adult", "crime")
+    ]
 
 
 # -- the command ---------------------------------------------------------------------------------
@@ -349,6 +362,8 @@ BAD = [
     (["--preset", "papr"], "unknown preset 'papr'; did you mean 'paper'?"),
     (["--seeds", "4-0"], "--seeds takes seeds such as 0-4 or 0,1,2, got '4-0'"),
     (["--seeds", "a"], "--seeds takes seeds such as 0-4 or 0,1,2, got 'a'"),
+    (["--seeds", "crime="], "--seeds takes seeds such as 0-4 or 0,1,2, got ''"),
+    (["--seeds", "crme=0-4"], "unknown data set in seeds 'crme'; did you mean 'crime'?"),
     (["--set", "l2"], "--set takes NAME=VALUE such as num_outer_steps=20, got 'l2'"),
     (["--set", "nothing=1"], "none of the methods has a setting 'nothing'; See 'ffml methods'"),
     (["--set", "l2=small"], "setting 'l2' takes a number, got 'small'"),

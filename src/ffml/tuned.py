@@ -105,16 +105,26 @@ TUNED: dict[str, Tuned] = {
                 "l2": 0.1,
                 "outer_lr": 0.003,
                 "predict_gaps": True,
-                "gap_margin": 0.8,
+                "gap_margin": 0.9,
             },
             "m-ftml": {"l2": 0.1, "outer_lr": 0.003},
         },
         command="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
         "--set relative_temperature=true --set temperature=0.5 --set predict_gaps=true "
-        "--set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 --set bounds=0.25 "
-        "--set positive_weight=1.5 --grid gap_spread=0,0.05,0.15 --grid gap_margin=0.6,0.8,1 "
-        "--seeds 100-123",
+        "--set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 --set gap_spread=0 "
+        "--set positive_weight=1.5 --grid bounds=0.25,0.5 --grid gap_margin=0.8,0.9,1 "
+        "--grid surprise_memory=0.9,1 --target-dp 1 --target-eo 1 --seeds 100-163",
         before=(
+            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
+            "--set relative_temperature=true --set temperature=0.5 --set predict_gaps=true "
+            "--set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 --set gap_spread=0 "
+            "--set positive_weight=1.5 --set bounds=1 --grid gap_margin=0.95,1 "
+            "--grid surprise_memory=0.9,1 --target-dp 1 --target-eo 1 --seeds 100-163",
+            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
+            "--set relative_temperature=true --set temperature=0.5 --set predict_gaps=true "
+            "--set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 --set bounds=0.25 "
+            "--set positive_weight=1.5 --grid gap_spread=0,0.05,0.15 --grid gap_margin=0.6,0.8,1 "
+            "--seeds 100-123",
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0 "
             "--set predict_gaps=true --set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 "
@@ -136,7 +146,7 @@ TUNED: dict[str, Tuned] = {
             "--grid bounds=0.02,0.05,0.1 --grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 "
             "--seeds 100-123",
         ),
-        seeds=tuple(range(100, 124)),
+        seeds=tuple(range(100, 164)),
         rounds="15 to 28 of 43",
         date="2026-11-17",
     ),

@@ -42,7 +42,12 @@ def compare(
         option(HOW, "clean, or paper: rotated rows, 90 % and 30 % validation. (default: clean)"),
     ] = "clean",
     seeds: Annotated[
-        str | None, option(HOW, "Such as 0-4 or 0,1,2. (default: 0-4; paper: 0-9)")
+        list[str] | None,
+        option(
+            HOW,
+            "Such as 0-4 or 0,1,2; again with crime=0-9 for other seeds there. "
+            "(default: 0-4; paper: 0-9)",
+        ),
     ] = None,
     validation: Annotated[
         list[float] | None,
@@ -71,15 +76,16 @@ def compare(
     """
     from ffml.cli.comparing import compare_methods
     from ffml.cli.data import table_options
-    from ffml.cli.values import parse_seeds, parse_settings, parse_variant
+    from ffml.cli.values import parse_seeds_of_data, parse_settings, parse_variant
 
     roles = table_options(
         label=label, sensitive=sensitive, task=task, order=order, positive=positive, drop=drop
     )
     given = parse_settings(settings or ()) | ({"rounds": rounds} if rounds is not None else {})
+    for_all, for_some = parse_seeds_of_data(seeds or ())
     wanted: dict[str, Any] = {
         "protocol": protocol,
-        "seeds": parse_seeds(seeds) if seeds is not None else None,
+        "seeds": for_all,
         "validation": validation,
         "preset": preset,
         "settings": given,
@@ -90,6 +96,7 @@ def compare(
     compare_methods(
         data,
         roles,
+        for_some,
         {name: value for name, value in wanted.items() if value is not None},
         jobs=jobs,
         out=out,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 def compare_methods(
     data: Sequence[str] | None,
     roles: dict[str, Any],
+    seeds_of: dict[str, list[int]],
     wanted: dict[str, Any],
     *,
     jobs: int | None,
@@ -52,7 +53,7 @@ def compare_methods(
     from ffml.runtime import available_cores, configure
 
     configure(devices=1)
-    cells = plan(**_with_data(data, roles), **wanted)
+    cells = plan(**_with_data(data, roles, seeds_of), **wanted)
     check_writable(out, overwrite=True)
     store = Store(out / "cells")
     unfinished = unfinished_of(cells, store)
@@ -92,8 +93,10 @@ def compare_methods(
     )
 
 
-def _with_data(data: Sequence[str] | None, roles: dict[str, Any]) -> dict[str, Any]:
-    """Find out what the data are, and the roles of columns where they are tables."""
+def _with_data(
+    data: Sequence[str] | None, roles: dict[str, Any], seeds_of: dict[str, list[int]]
+) -> dict[str, Any]:
+    """Find out what the data are, the roles of columns where they are tables, and their seeds."""
     from ffml.cli.data import resolve
     from ffml.sources import is_table
     from ffml.tables import open_table
@@ -103,10 +106,18 @@ def _with_data(data: Sequence[str] | None, roles: dict[str, Any]) -> dict[str, A
         option = next(iter(roles))
         raise FFMLError(f"--{option} is for tables of your own; give one with --data")
     if data is None:
-        return {}
-    found = dict(resolve(name, roles if name in tables else {}, None) for name in data)
-    fingerprints = {name: open_table(name).fingerprint() for name in found if is_table(name)}
-    return {"data": list(found), "data_options": found, "fingerprints": fingerprints}
+        return {"seeds_of": seeds_of}
+    resolved = {name: resolve(name, roles if name in tables else {}, None) for name in data}
+    found = dict(resolved.values())
+    return {
+        "data": list(found),
+        "data_options": found,
+        "fingerprints": {name: open_table(name).fingerprint() for name in found if is_table(name)},
+        "seeds_of": {
+            resolved[name][0] if name in resolved else name: seeds
+            for name, seeds in seeds_of.items()
+        },
+    }
 
 
 def _announce(console: Console, cells: int, unfinished: int, jobs: int) -> None:

@@ -37,6 +37,20 @@ def parse_seeds(text: str) -> list[int]:
     return seeds
 
 
+def parse_seeds_of_data(texts: Iterable[str]) -> tuple[list[int] | None, dict[str, list[int]]]:
+    """Read seeds for all data, and those that are for some.
+
+    >>> parse_seeds_of_data(["0-2", "crime=0-4"])
+    ([0, 1, 2], {'crime': [0, 1, 2, 3, 4]})
+    """
+    for_all: list[int] = []
+    for_some: dict[str, list[int]] = {}
+    for text in texts:
+        data, _, seeds = text.rpartition("=")
+        (for_some.setdefault(data, []) if data else for_all).extend(parse_seeds(seeds))
+    return for_all or None, for_some
+
+
 def parse_settings(texts: Iterable[str], given_by: str = "--set") -> dict[str, Any]:
     """Read ``name=value``; a value is JSON or a word, and several have commas between them.
 

@@ -73,6 +73,7 @@ def plan(
     *,
     protocol: str = "clean",
     seeds: Sequence[int] | None = None,
+    seeds_of: Mapping[str, Sequence[int]] | None = None,
     validation: Sequence[float] | None = None,
     preset: str | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -89,6 +90,7 @@ def plan(
         methods: keys of `ffml.methods.METHODS`, or variants of them.
         protocol: a key of `PROTOCOLS`; the following override what it says.
         seeds: draw the order of the tasks, splits and starts; the same for every method.
+        seeds_of: other seeds for some of the data, by data: more of them where results are noisy.
         validation: shares of a task's rows that judge the decision.
         preset: settings by name, see `ffml.presets`.
         settings: a run's settings for all, and a method's for those methods that have it.
@@ -105,7 +107,10 @@ def plan(
     given = chosen.settings | dict(settings or {})
     variants = _variants(methods)
     _refuse_unknown(given, [variant.method for variant in variants])
+    for name in seeds_of or {}:
+        one_of("data set in seeds", name, dict.fromkeys(data))
     slow = {variant.method for variant in variants if not _is_pure(variant.method)}
+    for_all = chosen.seeds if seeds is None else seeds
     cells = []
     for name in dict.fromkeys(data):
         options = dict((data_options or {}).get(name, {}))
@@ -118,7 +123,7 @@ def plan(
                     own = {"judge_from": LAST_THIRD, "judge_min_rows": rows} | own
                 if options:
                     own["data_options"] = options
-                for seed in dict.fromkeys(chosen.seeds if seeds is None else seeds):
+                for seed in dict.fromkeys((seeds_of or {}).get(name, for_all)):
                     config = configure_run(name, own | {"seed": seed}, preset or chosen.preset)
                     cells.append(Cell(label, config, (fingerprints or {}).get(name, "")))
     return cells

@@ -27,12 +27,12 @@ PAIRED, EQUAL, TASKS = "differences.csv", "equal_fairness.csv", "tasks.csv"
 DOCUMENT, FIGURE = "summary.json", "comparison"
 
 
-def how_measured(seeds: int) -> str:
-    """Say in words what the numbers of the tables are."""
+def how_measured(seeds: Mapping[str, int]) -> str:
+    """Say in words what the numbers of the tables are, from the number of seeds by data."""
     fewer = ", ".join(f"{rows} for {data}" for data, rows in MIN_VALIDATION.items())
     return (
         "Means over the last third of a stream, rounds judged on at least "
-        f"{ENOUGH_ROWS} rows ({fewer}), then over {seeds} seed{'s' if seeds > 1 else ''}; ± is "
+        f"{ENOUGH_ROWS} rows ({fewer}), then over {_how_many(seeds)}; ± is "
         "half of the 95 % t-interval over seeds. DP and EO are ratios, divided by what decisions "
         "unrelated to the groups would show on the same rows (the ceiling): about 1 is as even as "
         "can be measured. In a collapsed round everyone got the same decision, which leaves DP and "
@@ -40,13 +40,25 @@ def how_measured(seeds: int) -> str:
     )
 
 
+def _how_many(seeds: Mapping[str, int]) -> str:
+    """Say how many seeds there are.
+
+    >>> _how_many({"adult": 5, "bank": 5, "crime": 10})
+    '5 seeds (10 for crime)'
+    """
+    usual = min(seeds.values())
+    others = [f"{number} for {data}" for data, number in seeds.items() if number != usual]
+    return f"{usual} seed{'s' if usual > 1 else ''}" + (f" ({', '.join(others)})" if others else "")
+
+
 def results_document(
     summary: pd.DataFrame, equal: pd.DataFrame, tasks: pd.DataFrame, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return summary.json: how the numbers came about, and the numbers."""
+    most = summary.groupby("data", sort=False)["seeds"].max()
     return {
         **facts,
-        "measured": how_measured(int(summary["seeds"].max())),
+        "measured": how_measured({str(data): int(seeds) for data, seeds in most.items()}),
         "versions": {"python": platform.python_version(), **versions()},
         "cores": available_cores(),
         "summary": summary.to_dict("records"),
