@@ -105,7 +105,7 @@ def test_values_of_a_grid():
         (["synthetic", "--grid", "l2=0,NaN"], "l2 must be a finite number, got nan"),
         (["synthetic", "--grid", "seed=1,2"], "'seed' is the same for all settings tried; use"),
         (["synthetic", "--grid", "l2=0,1", "--set", "l2=1"], "'l2' has both one value for all"),
-        (["synthetic", "--seeds", "5-7"], "seed 5 is one of those that tables report (0-47)"),
+        (["synthetic", "--seeds", "5-7"], "seed 5 is one of those that tables report (0-99)"),
         (["synthetic", "--seeds", "x"], "--seeds takes seeds such as"),
         (["synthetic", "--random", "0"], "--random must be >= 1, got 0"),
         (["synthetic", "--chunk", "0"], "--chunk must be >= 1, got 0"),
