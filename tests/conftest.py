@@ -5,7 +5,9 @@ from pathlib import Path
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Most of the tests' time goes into compiling: let XLA try less hard, here and in subprocesses.
 os.environ.setdefault(
-    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "
+    "--xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1",
 )
 # Many tests build the same program: compile it once for all of them.
 os.environ["FFML_JAX_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
