@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffml.base import LabelledTask, Problem
+from ffml.base import LabelledTask, Problem, Sides
 
 
 def scalar_problem(limit):
@@ -25,6 +25,7 @@ def scalar_problem(limit):
         gap_variance=lambda params, batch: jnp.zeros(1),
         bounds=jnp.full(1, limit),
         evidence=lambda batch: jnp.ones(1),
+        sides=lambda batch: Sides(jnp.ones((1, 1)), jnp.ones((1, 1))),
         constraint_names=("limit",),
     )
 

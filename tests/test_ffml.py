@@ -9,7 +9,7 @@ from closed_forms import constant_tasks, learn, scalar_problem
 from conftest import random_task
 from scipy.optimize import minimize
 
-from ffml.base import FFMLError, LabelledTask, Problem
+from ffml.base import FFMLError, LabelledTask, Problem, Sides
 from ffml.constraints import combine, demographic_parity, equalized_odds
 from ffml.memory import bounded, padded_rows
 from ffml.meta import adapt_pair, outer_objective
@@ -177,6 +177,7 @@ def test_converges_to_the_exact_kkt_point(float64):
         gap_variance=lambda params, batch: jnp.zeros(2),
         bounds=limits,
         evidence=lambda batch: jnp.ones(2),
+        sides=lambda batch: Sides(jnp.ones((1, 2)), jnp.ones((1, 2))),
         constraint_names=("active", "idle"),
     )
     exact = minimize(

@@ -109,7 +109,10 @@ def test_values_of_a_grid():
         (["synthetic", "--seeds", "x"], "--seeds takes seeds such as"),
         (["synthetic", "--random", "0"], "--random must be >= 1, got 0"),
         (["synthetic", "--chunk", "0"], "--chunk must be >= 1, got 0"),
-        (["synthetic", "--target-dp", "1.5"], "--target-dp must be above 0 and at most 1, got 1.5"),
+        (
+            ["synthetic", "--target-dp", "1.5"],
+            "--target-dp must be above 0 and at most 1.2, got 1.5",
+        ),
         (["synthetic", "--min-validation", "0"], "--min-validation must be >= 1, got 0"),
         (["synthetic", "--min-validation", "500"], "none of the rounds 7 to 13 of 20"),
         (["synthetic", "--rounds", "0"], "rounds must be >= 1, got 0"),

@@ -111,6 +111,13 @@ class Batch(NamedTuple):
     unlabelled: Unlabelled | None = None  # with support rows: who is to be decided about, if known
 
 
+class Sides(NamedTuple):
+    """Who is compared with whom: the two sides of each of m comparisons among n rows."""
+
+    rows: Array  # (n, m) what a row counts in a comparison, 0 if nothing
+    members: Array  # (n, m) 1. if it belongs to the group, 0. if to the others, or a share
+
+
 class LabelledTask(NamedTuple):
     """A task of bounded size; rows ordered by label: negatives, positives, padding.
 
@@ -139,6 +146,7 @@ class Problem(NamedTuple):
     gap_variance: Callable[[Params, Batch], Array]  # -> (m,) what chance adds to gap²
     bounds: Array  # (m,) ε
     evidence: Callable[[Batch], Array]  # -> (m,) rows that an entry rests on, 0: not measurable
+    sides: Callable[[Batch], Sides]  # who is compared in each entry
     constraint_names: tuple[str, ...]  # m names
     positive_weight: float = 1.0  # what a missed positive costs, in false alarms
     schema: Schema = Schema((), ())  # of the rows

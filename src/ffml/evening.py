@@ -2,9 +2,13 @@
 
 The rows of a new task that are labelled are few, and the gap that they show is mostly chance. The
 people to be decided about are more, they are exactly those whose decisions will be judged, and
-their features tell something about their groups (`ffml.membership`). So the gap that a decision is
-to be expected to have among them can be computed before it is made, and what of it exceeds the
-bounds can be taken out.
+their features tell something about their groups (`ffml.membership`). So it can be told before how
+even decisions about them will probably be, and where that is not enough they can be evened out.
+
+Decisions about few people are uneven by chance alone. What counts is therefore the ratio between
+the rates of positive decisions that is to be expected, in ratios that chance would show
+(`ffml.evenness`): what is expected of a metric divided by its noise ceiling. Large tasks are
+evened out as far as they can be, and small ones as far as it can be seen.
 """
 
 import jax
@@ -14,12 +18,16 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.sparse.linalg import cg
 
 from ffml.base import Array, Batch, Params, Problem, Unlabelled
+from ffml.evenness import expected_evenness, gaps_between
 from ffml.membership import Membership, of_task, shares
 from ffml.meta import least_step
 
-NUM_STEPS = 12
+NUM_STEPS = 24
+FARTHEST = 1.5  # gaps are brought to minus half of what was expected: groups are told with errors,
+# so that true gaps are larger than those expected
 DAMPING = 0.7  # of a step: slopes are those of smooth decisions, and gaps those of decisions
 LARGEST_STEP = 0.5  # in standard deviations of the logits
+TEMPERATURE = 0.5  # of smooth decisions, in standard deviations of the logits
 RIDGE = 0.01  # of directions, in mean squares of features
 SOLVER_STEPS = 30
 
@@ -55,50 +63,59 @@ def even_out_expected(
     problem: Problem,
     params: Params,
     people: Batch,
-    margin: float | Array = 0.0,
+    goal: float | Array = 1.0,
     missed: float | Array = 0.0,
 ) -> Params:
-    """Move θ until the gaps expected among ``people`` are within ``ε = (1 - margin) bounds``.
+    """Move θ until decisions about ``people`` are to be expected as even as ``goal`` says.
 
-    ``θ ← θ - Σ_i c_i v_i`` with one direction an entry (`directions`) and the c for which the
-    expected gaps of decisions exceed ε by least. It is found by damped Newton steps::
+    ``θ ← θ - Σ_i c_i v_i`` with one direction an entry (`directions`). Expected gaps are brought
+    down together, from all of what they are, by one damped Newton step for each sixteenth, to
+    minus half of it::
 
-        c ← c - 0.7 Jᵀ (J Jᵀ + ρI)⁻¹ (gap - clip(gap, -ε, ε))        J = ∂(smooth gap)/∂c
+        c ← c - 0.7 Jᵀ (J Jᵀ + ρI)⁻¹ (gap(c) - (1 - k/16) gap(0))    J = ∂(smooth gap)/∂c
 
-    (`ffml.meta.least_step`), and the best c on the way is kept: decisions about few people change
-    by jumps. Where groups cannot be told from the features nothing is expected, and θ stays.
+    for k = 1 to 24 (`ffml.meta.least_step`). Of the θ on the way, the first is taken whose expected
+    evenness reaches the goal, or else the most even one. Where groups cannot be told from the
+    features nothing is expected, and θ stays.
 
     Args:
-        problem: its gaps and bounds.
+        problem: its model, and who is compared.
         params: θ, adapted to the labelled rows.
         people: of `expected_people`.
-        margin: share of the bounds by which expected gaps stay below them.
+        goal: how even is enough, see `ffml.evenness`; 0 leaves θ as it is.
         missed: ``(m,)`` by how much gaps of such decisions have been larger than expected so far.
     """
-    bounds = (1 - margin) * problem.bounds
+    sides = problem.sides(people)
     theta, unflatten = ravel_pytree(params)
     steps = directions(problem, params, people)  # (m, parameters)
 
-    def moved(price: Array) -> Params:
-        return unflatten(theta - price @ steps)
+    def logits(price: Array) -> Array:
+        return problem.apply(unflatten(theta - price @ steps), people.x)
 
-    def excess(price: Array) -> Array:
-        gaps = problem.judged_gaps(moved(price), people) + missed
-        return gaps - jnp.clip(gaps, -bounds, bounds)
+    share = people.weight / jnp.maximum(people.weight.sum(), 1e-30)
+    unit = TEMPERATURE * jnp.maximum(_deviation(logits(jnp.zeros(len(steps))), share), 1e-9)
 
-    def step(_, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        price, best, least = carry
-        slopes = jax.jacfwd(lambda c: problem.gaps(moved(c), people))(price)
-        ahead = DAMPING * least_step(slopes, excess(price))
-        price -= jnp.clip(ahead, -LARGEST_STEP, LARGEST_STEP)
-        left = jnp.abs(excess(price)).sum()
-        better = left < least - 1e-6
-        return price, jnp.where(better, price, best), jnp.where(better, left, least)
+    def gaps(price: Array) -> Array:
+        return gaps_between((logits(price) > 0) * 1.0, sides) + missed
 
-    nothing = jnp.zeros(problem.num_constraints)
-    start = (nothing, nothing, jnp.abs(excess(nothing)).sum())
-    _, price, _ = lax.fori_loop(0, NUM_STEPS, step, start)
-    return moved(price)
+    def smooth_gaps(price: Array) -> Array:
+        return gaps_between(jax.nn.sigmoid(logits(price) / unit), sides)
+
+    start = jnp.zeros(len(steps))
+    expected = gaps(start)
+
+    def step(price: Array, left: Array) -> tuple[Array, Array]:
+        ahead = least_step(jax.jacfwd(smooth_gaps)(price), gaps(price) - left * expected)
+        price -= jnp.clip(DAMPING * ahead, -LARGEST_STEP, LARGEST_STEP)
+        return price, price
+
+    left = 1 - FARTHEST * jnp.arange(1, NUM_STEPS + 1) / NUM_STEPS
+    _, path = lax.scan(step, start, left)
+    path = jnp.concatenate([start[None], path])  # (steps + 1, m)
+    evenness = expected_evenness(jax.vmap(logits)(path) > 0, people, sides, missed)
+    enough = evenness >= goal
+    chosen = jnp.where(enough.any(), jnp.argmax(enough), jnp.argmax(evenness))
+    return unflatten(theta - path[chosen] @ steps)
 
 
 def directions(problem: Problem, params: Params, people: Batch) -> Array:
@@ -120,8 +137,9 @@ def directions(problem: Problem, params: Params, people: Batch) -> Array:
     logits, forward = jax.linearize(lambda t: problem.apply(unflatten(t), people.x), theta)
     backward = jax.linear_transpose(forward, theta)
     share = people.weight / jnp.maximum(people.weight.sum(), 1e-30)
-    # Where all logits are 0, smooth decisions have the same slope for everybody.
-    counts = jax.jacrev(lambda h: problem.gaps_at(h, people))(jnp.zeros_like(logits))  # (m, n)
+    counts = jax.jacrev(lambda values: gaps_between(values, problem.sides(people)))(
+        logits
+    )  # (m, n) u
 
     def squares(step: Array) -> Array:
         return backward(share * forward(step))[0] + RIDGE * step

@@ -20,7 +20,7 @@ from ffml.scaling import RunningScaler
 from ffml.sources import open_stream
 
 # What is in the units of a preset's own constraints.
-OF_CONSTRAINTS = ("bounds", "gap_penalty", "gap_margin")
+OF_CONSTRAINTS = ("bounds", "gap_penalty")
 
 # To build a learner without data, and so to find out whether its settings will do.
 SMALLEST_SCHEMA = Schema(("feature",), (SensitiveColumn("group", ("a", "b")),))

@@ -27,7 +27,6 @@ _PAPER: dict[str, Any] = {
     "gap_spread": 0.0,
     "gap_penalty": 0.0,
     "predict_gaps": False,
-    "gap_margin": 0.0,
     "positive_weight": 1.0,
     "relative_temperature": False,
     "temperature": 1.0,

@@ -97,6 +97,7 @@ def fair_classification(
         ),
         bounds=bounds,
         evidence=evidence,
+        sides=lambda batch: constraint.sides(drawn(batch)),
         constraint_names=names,
         positive_weight=positive_weight,
         schema=schema,

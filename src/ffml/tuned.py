@@ -39,23 +39,25 @@ TUNED: dict[str, Tuned] = {
             "temperature": 1.0,
             "relative_temperature": True,
         },
-        methods={"ffml": {"bounds": (0.08,), "predict_gaps": True}},
+        methods={"ffml": {"bounds": (0.15,), "predict_gaps": True, "parity_goal": 1.05}},
         command="ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
         "--set relative_temperature=true --set temperature=1 --set gap_spread=0 "
         "--set gap_penalty=0 --set positive_weight=1 --set predict_gaps=true "
-        "--set gap_margin=0 --grid bounds=0.05,0.08,0.1,0.12 --seeds 100-119",
+        "--grid bounds=0.08,0.15,1 --grid parity_goal=0.95,1,1.05,1.1 --target-dp 1.04 "
+        "--seeds 100-119",
         before=(
             "ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=1 --set gap_spread=0.2 "
-            "--set predict_gaps=false --grid bounds=0,0.02 --grid gap_penalty=0,5,10 "
-            "--grid positive_weight=1,1.5,2 --seeds 100-139",
+            "--set predict_gaps=false --set parity_goal=1 --grid bounds=0,0.02 "
+            "--grid gap_penalty=0,5,10 --grid positive_weight=1,1.5,2 --seeds 100-139",
             "ffml tune adult --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=1 --set bounds=0 "
-            "--set predict_gaps=false --set positive_weight=1 --grid gap_penalty=5,10,20 "
-            "--grid gap_spread=0,0.05,0.2,0.5 --seeds 100-139",
+            "--set predict_gaps=false --set parity_goal=1 --set positive_weight=1 "
+            "--grid gap_penalty=5,10,20 --grid gap_spread=0,0.05,0.2,0.5 --seeds 100-139",
             'ffml tune adult --set \'constraints=["demographic-parity","equalized-odds"]\' '
-            "--set gap_spread=0 --set predict_gaps=false --grid relative_temperature=false,true "
-            "--grid temperature=0.5,1 --grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
+            "--set gap_spread=0 --set predict_gaps=false --set parity_goal=1 "
+            "--grid relative_temperature=false,true --grid temperature=0.5,1 "
+            "--grid bounds=0+1,0.01+1,0.02+1,0.02+0.05 --seeds 100-123",
         ),
         seeds=tuple(range(100, 120)),
         rounds="14 to 27 of 41",
@@ -105,44 +107,24 @@ TUNED: dict[str, Tuned] = {
                 "l2": 0.1,
                 "outer_lr": 0.003,
                 "predict_gaps": True,
-                "gap_margin": 0.9,
+                "parity_goal": 1.05,
             },
             "m-ftml": {"l2": 0.1, "outer_lr": 0.003},
         },
         command="ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
         "--set relative_temperature=true --set temperature=0.5 --set predict_gaps=true "
         "--set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 --set gap_spread=0 "
-        "--set positive_weight=1.5 --grid bounds=0.25,0.5 --grid gap_margin=0.8,0.9,1 "
-        "--grid surprise_memory=0.9,1 --target-dp 1 --target-eo 1 --seeds 100-163",
+        "--set positive_weight=1.5 --grid bounds=0.25,0.5 "
+        "--grid parity_goal=0.9,0.95,1,1.05,1.1,1.2 --target-dp 1.04 --seeds 100-163",
         before=(
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
-            "--set relative_temperature=true --set temperature=0.5 --set predict_gaps=true "
-            "--set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 --set gap_spread=0 "
-            "--set positive_weight=1.5 --set bounds=1 --grid gap_margin=0.95,1 "
-            "--grid surprise_memory=0.9,1 --target-dp 1 --target-eo 1 --seeds 100-163",
-            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
-            "--set relative_temperature=true --set temperature=0.5 --set predict_gaps=true "
-            "--set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 --set bounds=0.25 "
-            "--set positive_weight=1.5 --grid gap_spread=0,0.05,0.15 --grid gap_margin=0.6,0.8,1 "
-            "--seeds 100-123",
-            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
-            "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0 "
-            "--set predict_gaps=true --set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 "
-            "--set positive_weight=1.5 --grid bounds=0.15,0.25 --grid gap_margin=0.3,0.5,0.7,1 "
-            "--seeds 100-123",
-            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
-            "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0 "
-            "--set predict_gaps=true --set outer_lr=0.003 --set l2=0.1 --set gap_penalty=0 "
-            "--set positive_weight=1.5 --grid bounds=0.5,1 --grid gap_margin=0.85,0.9,0.95,1 "
-            "--seeds 100-123",
-            "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=0.5 --set gap_spread=0.05 "
-            "--set positive_weight=1.5 --set predict_gaps=false --set gap_margin=0 --set l2=0 "
+            "--set positive_weight=1.5 --set predict_gaps=false --set parity_goal=1 --set l2=0 "
             "--set outer_lr=0.01 --grid bounds=0.05,0.07,0.1 --grid gap_penalty=0,1,2,3 "
             "--seeds 100-139",
             "ffml tune crime --set 'constraints=[\"demographic-parity\"]' "
             "--set relative_temperature=true --set temperature=0.5 --set gap_penalty=0 "
-            "--set predict_gaps=false --set gap_margin=0 --set l2=0 --set outer_lr=0.01 "
+            "--set predict_gaps=false --set parity_goal=1 --set l2=0 --set outer_lr=0.01 "
             "--grid bounds=0.02,0.05,0.1 --grid gap_spread=0,0.05 --grid positive_weight=1,1.5,2 "
             "--seeds 100-123",
         ),

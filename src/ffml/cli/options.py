@@ -174,16 +174,16 @@ def run(
         option(
             ALGORITHM,
             "Estimate from the features of the people to be decided about which groups they "
-            "belong to, and take out the gap that is to be expected among them.",
+            "belong to, and even out what is to be expected of decisions about them.",
             "--predict-gaps/--no-predict-gaps",
         ),
     ] = None,
-    gap_margin: Annotated[
+    parity_goal: Annotated[
         float | None,
         option(
             ALGORITHM,
-            "With --predict-gaps: share of the bounds, 0 to 1, by which expected gaps stay below "
-            "them, as features do not tell all.",
+            "With --predict-gaps: how even is enough. 1: as decisions unrelated to the groups "
+            "would be; 0.8: a fifth below.",
         ),
     ] = None,
     noise_allowance: Annotated[

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffml.base import Array, Batch, FFMLError
+from ffml.base import Array, Batch, FFMLError, Sides
 
 LEAST_VARIANCE = 1e-4  # of logits that are all the same: what is relative to it stays finite
 
@@ -28,6 +28,7 @@ class Constraint(NamedTuple):
     bounds: Callable[[int], Array]  # q -> (m,) the ε of each entry
     noise: Callable[[Array, Batch], Array]  # logits, batch -> (m,) mean |gap| by chance alone
     gap_variance: Callable[[Array, Batch], Array]  # logits, batch -> (m,) what chance adds to gap²
+    sides: Callable[[Batch], Sides]  # batch -> who is compared in each entry
 
 
 def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]:
@@ -222,6 +223,10 @@ def group_gap_constraint(
             ]
         )
 
+    def sides(batch: Batch) -> Sides:
+        rows = [jnp.broadcast_to(r(batch)[:, None], batch.s.shape) for r in conditions.values()]
+        return Sides(jnp.concatenate(rows, -1), jnp.tile(batch.s, len(conditions)))
+
     def bounds(num_contrasts: int) -> Array:
         entries = len(conditions) * num_contrasts
         given = jnp.asarray(bound, float)
@@ -237,6 +242,7 @@ def group_gap_constraint(
         bounds,
         partial(by_chance, what=chance_gap),
         partial(by_chance, what=gap_variance),
+        sides,
     )
 
 
@@ -256,4 +262,7 @@ def combine(*constraints: Constraint) -> Constraint:
         lambda num_contrasts: jnp.concatenate([c.bounds(num_contrasts) for c in constraints]),
         lambda logits, batch: jnp.concatenate([c.noise(logits, batch) for c in constraints]),
         lambda logits, batch: jnp.concatenate([c.gap_variance(logits, batch) for c in constraints]),
+        lambda batch: jax.tree.map(
+            lambda *parts: jnp.concatenate(parts, -1), *(c.sides(batch) for c in constraints)
+        ),
     )

@@ -18,6 +18,7 @@ from ffml.base import (
     Problem,
     Schema,
     SensitiveColumn,
+    Sides,
     Task,
 )
 from ffml.checks import at_least, one_of
@@ -47,7 +48,13 @@ _SHAPING = tuple(f.name for f in fields(RunConfig) if f.name not in _DATA | _MEM
 
 
 def _without_entries(function: Callable) -> Callable:
-    return lambda *given: function(*given)[:0]
+    def nothing(*given: Any) -> Any:
+        entries = function(*given)
+        if isinstance(entries, Sides):
+            return Sides(*(part[:, :0] for part in entries))
+        return entries[:0]
+
+    return nothing
 
 
 _UNCONSTRAINED = Constraint(*(_without_entries(f) for f in demographic_parity(0.0)))

@@ -11,6 +11,7 @@ from jax import lax
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem, Unlabelled
 from ffml.checks import at_least, at_most, one_of, positive
 from ffml.evening import even_out_expected, expected_people
+from ffml.evenness import decision_gaps
 from ffml.membership import Membership, learn_membership, nothing_known
 from ffml.meta import adapt_pair, even_out, outer_objective
 from ffml.primal_dual import ascend, project_to_ball
@@ -61,7 +62,7 @@ def ffml(
     gap_spread: float = 0.0,
     gap_penalty: float = 0.0,
     predict_gaps: bool = False,
-    gap_margin: float = 0.0,
+    parity_goal: float = 1.0,
     first_order: bool = False,
     inner_constraints: bool = True,
     outer_constraints: bool = True,
@@ -125,12 +126,14 @@ def ffml(
             is the price of such differences, as far as a model that all tasks share can avoid
             them. 0 does without (the paper's).
         predict_gaps: look at the features of the people to be decided about
-            (``support.unlabelled``), estimate which groups they belong to, and take out what the
-            gap to be expected among them exceeds the bounds by (`ffml.evening`). Their groups
-            are estimated from past tasks and the support rows (`ffml.membership`), never asked
-            for. False does without (the paper's).
-        gap_margin: share of the bounds, 0 to 1, by which expected gaps stay below them. So what
-            is learned may be bounded loosely, and decisions tightly. Only with ``predict_gaps``.
+            (``support.unlabelled``), estimate which groups they belong to, and even out decisions
+            about them until they are to be expected as even as ``parity_goal`` says
+            (`ffml.evening`). Groups are estimated from past tasks and the support rows
+            (`ffml.membership`), never asked for. False does without (the paper's).
+        parity_goal: how even is enough: the ratio of positive decisions to be expected, in ratios
+            that decisions unrelated to the groups would show. 1 is as even as chance, 0.8 may be a
+            fifth below, and more than 1 takes out more than has to be. So what is learned may be
+            bounded loosely, and decisions tightly. Only with ``predict_gaps``.
         first_order: take the inner gradients as constants in the outer derivative.
         inner_constraints: False leaves the constraints out of the inner level, and takes no gap
             out, expected ones neither (ablation).
@@ -153,9 +156,9 @@ def ffml(
         surprise_memory=surprise_memory,
         gap_spread=gap_spread,
         gap_penalty=gap_penalty,
-        gap_margin=gap_margin,
+        parity_goal=parity_goal,
     )
-    at_most(1, surprise_memory=surprise_memory, gap_margin=gap_margin)
+    at_most(1, surprise_memory=surprise_memory)
     one_of("gap_weighting", gap_weighting, dict.fromkeys(GAP_WEIGHTS))
     goes_to_limit = not isinstance(tolerance, jax.core.Tracer) and tolerance == 0
     constrains = inner_constraints and problem.num_constraints > 0
@@ -213,7 +216,7 @@ def ffml(
         return evened_out(state, theta, people)
 
     def evened_out(state: FFMLState, theta: Params, people: Batch) -> Params:
-        return even_out_expected(problem, theta, people, gap_margin, expected_shift(state.missed))
+        return even_out_expected(problem, theta, people, parity_goal, expected_shift(state.missed))
 
     def meet(key: Array, state: FFMLState, task: LabelledTask) -> tuple[Surprise, Surprise]:
         """Compare decisions on a task not yet learned from with the gaps of the tasks learned.
@@ -228,7 +231,7 @@ def ffml(
                 seen = support._replace(unlabelled=Unlabelled(query.x, query.weight))
                 people = expected_people(problem, theta, seen, state.membership)
                 evened = evened_out(state, theta, people)
-                off = problem.judged_gaps(evened, query) - problem.judged_gaps(evened, people)
+                off = decision_gaps(problem, evened, query) - decision_gaps(problem, evened, people)
             return problem.judged_gaps(theta, query), off, problem.evidence(query)
 
         gaps, off, rows = jax.vmap(gaps_and_evidence)(jax.random.split(key, FRESH_DRAWS))

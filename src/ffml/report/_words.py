@@ -125,12 +125,12 @@ def estimated_groups(run: Run) -> str:
     settings = run.config.get("settings") or {}
     if not settings.get("predict_gaps"):
         return ""
-    kept = 1 - (settings.get("gap_margin") or 0.0)
-    limit = "the bound" if kept == 1 else f"{percent(kept)} of the bound" if kept else ""
+    goal = percent(settings.get("parity_goal", 1.0))
     return (
         "Before each decision the groups of the people concerned were estimated from their"
-        " features, as a batch, and the gap to be expected among them was taken out"
-        + (f" as far as it exceeded {limit}." if limit else ".")
+        " features, as a batch, and decisions were evened out until the ratio of selection rates"
+        f" to be expected among them was {goal} of what chance alone would show, or as near to"
+        " that as it could be brought."
     )
 
 

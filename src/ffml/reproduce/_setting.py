@@ -165,7 +165,7 @@ QUICK = Setting(
         "gap_spread": 0.0,
         "gap_penalty": 0.0,
         "predict_gaps": False,
-        "gap_margin": 0.0,
+        "parity_goal": 1.0,
         "l2": 0.0,
         "outer_lr": 0.01,
         "memory_policy": "all",
