@@ -240,6 +240,26 @@ def test_missed_gaps_and_equal_decisions_in_evenness(schema):
     assert float(missed[0] / without[0]) == pytest.approx(0.4 / 0.6, rel=1e-3)
 
 
+def test_comparisons_without_positive_decisions_do_not_count(schema):
+    """Nobody with label 0 is selected: no ratio there, and an even one among the others."""
+    problem = fair_classification(schema, linear(), equalized_odds(0.02))
+    labels, groups = np.arange(200) % 2, np.repeat([0.0, 1.0], 100)
+    people = certain_people(labels, groups)
+    decisions = (labels == 1) & (np.arange(200) % 4 == 1)  # half of those, in both groups
+    evenness = expected_evenness(decisions[None], people, problem.sides(people))
+    assert evenness[0] > 1
+
+
+def test_sides_speak_of_people_whatever_is_learned_from(schema):
+    task = random_task(0, 60, schema)
+    support = support_batch(task, schema, np.arange(60), 10, np.random.default_rng(0))
+    natural, drawn = (
+        fair_classification(schema, linear(), equalized_odds(0.1), natural_rates=flag)
+        for flag in (True, False)
+    )
+    jax.tree.map(np.testing.assert_array_equal, natural.sides(support), drawn.sides(support))
+
+
 def test_sides_are_who_is_compared(schema):
     task = random_task(0, 50, schema)
     batch = padded_batch(task, schema, np.arange(50))
@@ -373,6 +393,17 @@ def test_what_needs_no_evening_or_cannot_be_told_is_left_alone(schema):
         people, _ = people_of(problem, task, knowledge)
         evened = even_out_expected(problem, theta(), people, goal)
         jax.tree.map(np.testing.assert_array_equal, evened, theta())
+
+
+@pytest.mark.parametrize("share", [0.3, 0.37, 0.5])
+def test_shares_that_are_all_the_same_tell_nothing(schema, share):
+    """What was missed before asks for a step, and there is none to be made but rounding."""
+    problem = fair_classification(schema, linear(), demographic_parity(0.0, 0.5, True))
+    known = nothing_known(3, 1)
+    known = known._replace(weights=known.weights.at[-1].set(share))
+    people, _ = people_of(problem, random_task(0, 400, schema), known)
+    evened = even_out_expected(problem, theta(), people, missed=jnp.array([0.05]))
+    jax.tree.map(np.testing.assert_array_equal, evened, theta())
 
 
 def test_padding_changes_nothing(float64, schema):

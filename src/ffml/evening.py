@@ -6,7 +6,7 @@ their features tell something about their groups (`ffml.membership`). So it can 
 even decisions about them will probably be, and where that is not enough they can be evened out.
 
 Decisions about few people are uneven by chance alone. What counts is therefore the ratio between
-the rates of positive decisions that is to be expected, in ratios that chance would show
+the rates of positive decisions that is to be expected, divided by what chance alone would show
 (`ffml.evenness`): what is expected of a metric divided by its noise ceiling. Large tasks are
 evened out as far as they can be, and small ones as far as it can be seen.
 """
@@ -30,6 +30,7 @@ LARGEST_STEP = 0.5  # in standard deviations of the logits
 TEMPERATURE = 0.5  # of smooth decisions, in standard deviations of the logits
 RIDGE = 0.01  # of directions, in mean squares of features
 SOLVER_STEPS = 30
+LEAST_TOLD = 1e-4  # of the distance between two groups, 0 to 2: less than that is rounding
 
 
 def expected_people(problem: Problem, params: Params, support: Batch, known: Membership) -> Batch:
@@ -131,15 +132,17 @@ def directions(problem: Problem, params: Params, people: Batch) -> Array:
     the features, those are the weights of the membership itself.
 
     Returns:
-        ``(m, parameters)``; 0 for an entry that cannot be measured.
+        ``(m, parameters)``; 0 for an entry that cannot be measured, or whose groups features do
+        not tell.
     """
     theta, unflatten = ravel_pytree(params)
     logits, forward = jax.linearize(lambda t: problem.apply(unflatten(t), people.x), theta)
     backward = jax.linear_transpose(forward, theta)
     share = people.weight / jnp.maximum(people.weight.sum(), 1e-30)
-    counts = jax.jacrev(lambda values: gaps_between(values, problem.sides(people)))(
-        logits
-    )  # (m, n) u
+    sides = problem.sides(people)
+    counts = jax.jacrev(lambda values: gaps_between(values, sides))(logits)  # (m, n) u
+    told = jnp.abs(counts).sum(-1, keepdims=True) > LEAST_TOLD
+    counts = jnp.where(told, counts, 0.0)
 
     def squares(step: Array) -> Array:
         return backward(share * forward(step))[0] + RIDGE * step

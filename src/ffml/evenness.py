@@ -36,8 +36,10 @@ def expected_evenness(
 
         evenness = E min_i ratio_i(groups) / E min_i ratio_i(groups by chance)
 
-    It is 1 for decisions that have nothing to do with groups, and 0 for decisions that are all the
-    same. Draws without one of the sides are left out.
+    It is about 1 for decisions that have nothing to do with groups, and 0 for decisions that are
+    all the same. In a draw, comparisons without one of their sides or without any positive decision
+    do not count. Each comparison is drawn by itself, so that this is what DP / ceiling is to be
+    expected for two groups, and near to it for more.
 
     Args:
         decisions: ``(p, n)`` p ways to decide about n people.
@@ -48,7 +50,7 @@ def expected_evenness(
     Returns:
         ``(p,)``
     """
-    decided, (rows, members) = decisions * 1.0, sides
+    decided, there, (rows, members) = decisions * 1.0, people.weight > 0, sides
     likely = rows / jnp.maximum(people.weight.max(), 1e-30)
     by_chance = (rows * members).sum(0) / jnp.maximum(rows.sum(0), 1e-30)
 
@@ -68,26 +70,26 @@ def expected_evenness(
     keys = jax.random.split(jax.random.fold_in(jax.random.key(0), people.pool), NUM_DRAWS)
     drawn = lax.map(draw, keys, batch_size=DRAWS_AT_ONCE)
     expected, by_chance_alone = (_mean_where(*ratios) for ratios in drawn)
-    positives = decided @ people.weight / jnp.maximum(people.weight.sum(), 1e-30)
-    differ = (positives > 0) & (positives < 1 - 1e-6)
+    differ = (there & (decided > 0)).any(-1) & (there & (decided == 0)).any(-1)
     return jnp.where(differ, expected / jnp.maximum(by_chance_alone, 1e-30), 0.0)
 
 
 def _smallest_ratio(
     decisions: Array, sides: Sides, missed: float | Array = 0.0
 ) -> tuple[Array, Array]:
-    """Return the smallest ratio of a comparison ``(p,)``, and whether there is any ``()``."""
+    """Return the smallest ratio of a comparison, and whether there is any: two times ``(p,)``."""
     (inside, outside), both = _means(decisions, sides)
+    measurable = both & (jnp.maximum(inside, outside) > 0)  # (p, m)
     inside, outside = jnp.clip(inside + missed / 2, 0, 1), jnp.clip(outside - missed / 2, 0, 1)
     higher = jnp.maximum(jnp.maximum(inside, outside), 1e-30)
-    ratio = jnp.where(both, jnp.minimum(inside, outside) / higher, 1.0)
-    return ratio.min(-1), both.any()
+    ratio = jnp.where(measurable, jnp.minimum(inside, outside) / higher, 1.0)
+    return ratio.min(-1), measurable.any(-1)
 
 
 def _mean_where(values: Array, there: Array) -> Array:
     """Average values ``(draws, p)`` over the draws that are there; 1 if none is."""
-    mean = there @ values / jnp.maximum(there.sum(), 1)
-    return jnp.where(there.any(), mean, 1.0)
+    mean = (there * values).sum(0) / jnp.maximum(there.sum(0), 1)
+    return jnp.where(there.any(0), mean, 1.0)
 
 
 def _means(values: Array, sides: Sides) -> tuple[tuple[Array, Array], Array]:

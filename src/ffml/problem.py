@@ -97,7 +97,7 @@ def fair_classification(
         ),
         bounds=bounds,
         evidence=evidence,
-        sides=lambda batch: constraint.sides(drawn(batch)),
+        sides=constraint.sides,  # people as they are, whatever is learned from
         constraint_names=names,
         positive_weight=positive_weight,
         schema=schema,

@@ -183,7 +183,7 @@ def run(
         option(
             ALGORITHM,
             "With --predict-gaps: how even is enough. 1: as decisions unrelated to the groups "
-            "would be; 0.8: a fifth below.",
+            "would be; 0.8: a fifth below; 1.05: a little to spare.",
         ),
     ] = None,
     noise_allowance: Annotated[

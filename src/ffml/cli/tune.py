@@ -112,7 +112,7 @@ def tune(
         label=label, sensitive=sensitive, task=task, order=order, positive=positive, drop=drop
     )
     for name, target in (("target-dp", target_dp), ("target-eo", target_eo)):
-        if not 0 < target <= 1.2:  # above 1: to be safe on seeds that are luckless
+        if not 0 < target <= 1.2:  # above 1: to be safe on unlucky seeds
             raise FFMLError(f"--{name} must be above 0 and at most 1.2, got {target:g}")
     for name, least in (("chunk", chunk), ("min-validation", min_validation), ("random", random)):
         if least is not None and least < 1:

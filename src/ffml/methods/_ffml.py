@@ -130,10 +130,11 @@ def ffml(
             about them until they are to be expected as even as ``parity_goal`` says
             (`ffml.evening`). Groups are estimated from past tasks and the support rows
             (`ffml.membership`), never asked for. False does without (the paper's).
-        parity_goal: how even is enough: the ratio of positive decisions to be expected, in ratios
-            that decisions unrelated to the groups would show. 1 is as even as chance, 0.8 may be a
-            fifth below, and more than 1 takes out more than has to be. So what is learned may be
-            bounded loosely, and decisions tightly. Only with ``predict_gaps``.
+        parity_goal: how even is enough: the ratio of positive decisions to be expected, divided by
+            the ratio that decisions unrelated to the groups would show. 1 is as even as chance,
+            0.8 may be a fifth below, and a little more than 1 leaves room for errors of the
+            estimates. So what is learned may be bounded loosely, and decisions tightly. Only with
+            ``predict_gaps``.
         first_order: take the inner gradients as constants in the outer derivative.
         inner_constraints: False leaves the constraints out of the inner level, and takes no gap
             out, expected ones neither (ablation).
