@@ -66,7 +66,7 @@ def test_estimated_groups_are_spoken_of_where_there_are_such(run_dir, tmp_path):
     for given, share in (({}, "100 %"), ({"parity_goal": 0.85}, "85 %")):
         change(copy, "config.json", settings=settings | {"predict_gaps": True} | given)
         for text in (card_of(copy).words, "".join(page_of(copy).text)):
-            assert said in text and f"at {share} or more of what chance alone would show" in text
+            assert said in text and f"was at least {share} of what chance alone would show" in text
 
 
 @pytest.fixture(scope="module")

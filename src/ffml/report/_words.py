@@ -128,9 +128,9 @@ def estimated_groups(run: Run) -> str:
     goal = percent(settings.get("parity_goal", 1.0))
     return (
         "Before each decision the groups of the people concerned were estimated from their"
-        " features, as a batch, and decisions were evened out until the ratio of the rates"
-        f" that are compared was to be expected at {goal} or more of what chance alone would show,"
-        " or as near to that as it could be brought."
+        " features, as a batch, and decisions were evened out until the expected ratio of the"
+        f" compared rates was at least {goal} of what chance alone would show, or as near to that"
+        " as possible."
     )
 
 
