@@ -18,13 +18,13 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.sparse.linalg import cg
 
 from ffml.base import Array, Batch, Params, Problem, Unlabelled
-from ffml.evenness import expected_evenness, gaps_between
+from ffml.constraints import group_gap
+from ffml.evenness import expected_evenness
 from ffml.membership import Membership, of_task, shares
 from ffml.meta import least_step
 
 NUM_STEPS = 24
-FARTHEST = 1.5  # gaps are brought to minus half of what was expected: groups are told with errors,
-# so that true gaps are larger than those expected
+FARTHEST = 1.5  # beyond a gap of 0 by half: groups are told with errors, and true gaps are larger
 DAMPING = 0.7  # of a step: slopes are those of smooth decisions, and gaps those of decisions
 LARGEST_STEP = 0.5  # in standard deviations of the logits
 TEMPERATURE = 0.5  # of smooth decisions, in standard deviations of the logits
@@ -93,16 +93,16 @@ def even_out_expected(
     def logits(price: Array) -> Array:
         return problem.apply(unflatten(theta - price @ steps), people.x)
 
+    start = jnp.zeros(len(steps))
     share = people.weight / jnp.maximum(people.weight.sum(), 1e-30)
-    unit = TEMPERATURE * jnp.maximum(_deviation(logits(jnp.zeros(len(steps))), share), 1e-9)
+    unit = TEMPERATURE * jnp.maximum(_deviation(logits(start), share), 1e-9)
 
     def gaps(price: Array) -> Array:
-        return gaps_between((logits(price) > 0) * 1.0, sides) + missed
+        return group_gap((logits(price) > 0) * 1.0, sides.members, sides.rows)[0] + missed
 
     def smooth_gaps(price: Array) -> Array:
-        return gaps_between(jax.nn.sigmoid(logits(price) / unit), sides)
+        return group_gap(jax.nn.sigmoid(logits(price) / unit), sides.members, sides.rows)[0]
 
-    start = jnp.zeros(len(steps))
     expected = gaps(start)
 
     def step(price: Array, left: Array) -> tuple[Array, Array]:
@@ -139,8 +139,8 @@ def directions(problem: Problem, params: Params, people: Batch) -> Array:
     logits, forward = jax.linearize(lambda t: problem.apply(unflatten(t), people.x), theta)
     backward = jax.linear_transpose(forward, theta)
     share = people.weight / jnp.maximum(people.weight.sum(), 1e-30)
-    sides = problem.sides(people)
-    counts = jax.jacrev(lambda values: gaps_between(values, sides))(logits)  # (m, n) u
+    rows, members = problem.sides(people)
+    counts = jax.jacrev(lambda values: group_gap(values, members, rows)[0])(logits)  # (m, n) u
     told = jnp.abs(counts).sum(-1, keepdims=True) > LEAST_TOLD
     counts = jnp.where(told, counts, 0.0)
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ffml.base import Array, Batch, Params, Problem, Sides
+from ffml.constraints import group_gap
 
 NUM_DRAWS = 256  # of groups
 DRAWS_AT_ONCE = 32
@@ -17,13 +18,8 @@ DRAWS_AT_ONCE = 32
 
 def decision_gaps(problem: Problem, params: Params, batch: Batch) -> Array:
     """Return the rates of positive decisions of groups minus those of the others: ``(m,)``."""
-    return gaps_between((problem.apply(params, batch.x) > 0) * 1.0, problem.sides(batch))
-
-
-def gaps_between(values: Array, sides: Sides) -> Array:
-    """Mean of values ``(n,)`` over a group minus that over the others: ``(m,)``, 0 if unknown."""
-    means, both = _means(values, sides)
-    return jnp.where(both, means[0] - means[1], 0.0)
+    rows, members = problem.sides(batch)
+    return group_gap((problem.apply(params, batch.x) > 0) * 1.0, members, rows)[0]
 
 
 def expected_evenness(
@@ -93,7 +89,7 @@ def _mean_where(values: Array, there: Array) -> Array:
 
 
 def _means(values: Array, sides: Sides) -> tuple[tuple[Array, Array], Array]:
-    """Average values ``(..., n)`` over both sides, and tell whether both have rows ``(m,)``."""
+    """Average values ``(p, n)`` over both sides, and tell whether both have rows ``(m,)``."""
     inside, outside = sides.rows * sides.members, sides.rows * (1 - sides.members)
     sizes = inside.sum(0), outside.sum(0)
     means = (

@@ -37,13 +37,13 @@ def group_gap(values: Array, members: Array, rows: Array) -> tuple[Array, Array]
     Args:
         values: ``(n,)`` what is compared.
         members: ``(n, q)`` 0/1 memberships.
-        rows: ``(n,)`` weights of the rows, 0 for those that do not count.
+        rows: ``(n,)`` weights of the rows, 0 for those that do not count; or ``(n, q)``.
 
     Returns:
         ``(q,)`` gaps, 0 where one side is empty, and ``(q,)`` 1 where both sides have rows.
     """
-    inside = members * rows[:, None]
-    outside = (1 - members) * rows[:, None]
+    rows = jnp.reshape(rows, (len(members), -1))
+    inside, outside = members * rows, (1 - members) * rows
     weight_inside, weight_outside = inside.sum(0), outside.sum(0)
     both = (weight_inside > 0) & (weight_outside > 0)
     mean_inside = values @ inside / jnp.where(both, weight_inside, 1)
