@@ -23,9 +23,16 @@ from pathlib import Path
 from ffml.runs.container import read
 from ffml.runs.generations import generations, newest_generation
 
-RUN = ["synthetic", "--model", "linear", "--num-outer-steps", "2", "--num-inner-steps", "1"]
-RUN += ["--shots", "10", "--tasks-per-round", "4", "--rows-per-task", "64"]
-RUN += ["--memory-policy", "reservoir", "--memory-capacity", "6"]
+SETTINGS = {
+    "num_outer_steps": 2,
+    "inner.num_steps": 1,
+    "shots": 10,
+    "tasks_per_round": 4,
+    "rows_per_task": 64,
+    "memory_policy": "reservoir",
+    "memory_capacity": 6,
+}
+RUN = ["synthetic", *(f"--set={name}={value}" for name, value in SETTINGS.items())]
 
 
 def ffml(*arguments):
@@ -94,7 +101,7 @@ def main():
     arguments = parser.parse_args()
     rng, places, runs, different = random.Random(arguments.seed), Counter(), 0, 0
     work = Path(tempfile.mkdtemp(prefix="ffml-kill-"))
-    os.environ["FFML_JAX_CACHE"] = str(work / "jax")
+    os.environ.setdefault("FFML_JAX_CACHE", str(work / "jax"))
     start = [*RUN, "--rounds", arguments.rounds]
     finished(*start, "--out", str(work / "whole"))  # compiles; the next one is timed
     seconds = finished(*start, "--out", str(work / "whole"), "--overwrite")

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from ffml.base import Schema, SensitiveColumn
-from ffml.predict import decide, predict_table, write_decisions
+from ffml.data.scaling import RunningScaler
+from ffml.data.tables import Preprocessor, open_table
 from ffml.runs.artifact import SavedModel
-from ffml.scaling import RunningScaler
-from ffml.tables import Preprocessor, open_table
+from ffml.runs.predict import decide, predict_table, write_decisions
 
 
 def random_table(rows: int) -> pa.Table:
@@ -32,7 +32,7 @@ def random_model(name: str, preprocessor: Preprocessor) -> SavedModel:
     """A model of the right shape; its numbers do not matter here."""
     rng, width = np.random.default_rng(0), len(preprocessor.features)
     if name == "linear":
-        params = {"w": rng.normal(size=width).astype(np.float32), "b": np.float32(0)}
+        params = {"w": rng.normal(size=width).astype(np.float32), "b": np.zeros((), np.float32)}
     else:
         sizes = [(width, 40), (40, 40), (40, 1)]
         params = [
@@ -44,6 +44,7 @@ def random_model(name: str, preprocessor: Preprocessor) -> SavedModel:
         model_settings={},
         params=params,
         multipliers=np.zeros(1),
+        knowledge={},
         constraint_names=("demographic-parity[sex=M]",),
         scaler=RunningScaler.empty(preprocessor.scaled).update(rng.normal(size=(100, width))),
         preprocessing=preprocessor.to_json(),

@@ -3,14 +3,15 @@
 import numpy as np
 
 import ffml
-from ffml.constraints import CONSTRAINTS, Constraint, decision_gap_constraint
+from ffml.base import Constraint
+from ffml.problem.notions import CONSTRAINTS, decision_constraint
 
 
 def predictive_equality(
-    bound: float = 0.05, temperature: float = 1.0, relative: bool = False
+    bound: float = 0.05, temperature: float = 1.0, relative: bool = True
 ) -> Constraint:
     """``|mean(σ(h/τ) | s=1, y=0) - mean(σ(h/τ) | s=0, y=0)| - ε <= 0``."""
-    return decision_gap_constraint(
+    return decision_constraint(
         "predictive-equality",
         {"": lambda batch: batch.weight * (1 - batch.y)},
         bound,
@@ -31,14 +32,14 @@ for constraint in (None, "predictive-equality"):
     model = ffml.FairMetaClassifier(
         constraint=constraint,
         bound=0.02,
-        settings={"num_inner_steps": 1, "num_outer_steps": 30, "tasks_per_round": 8},
+        settings={"inner.num_steps": 1, "num_outer_steps": 30, "tasks_per_round": 8},
     )
     model.fit(X, y, sensitive_features=sex, tasks=town)
     last = model.rounds_[6:]
     [column] = last[0].tables
     counts = np.sum([r.tables[column] for r in last], axis=0)  # [group, label, decision]
-    first, second = ffml.metrics.false_positive_rates(counts)
+    first, second = ffml.online.metrics.false_positive_rates(counts)
     print(
         f"{constraint or 'no constraint'}: false positive rates F {first:.2f}, M {second:.2f}, "
-        f"balanced accuracy {ffml.metrics.balanced_accuracy(counts):.2f}"
+        f"balanced accuracy {ffml.online.metrics.balanced_accuracy(counts):.2f}"
     )

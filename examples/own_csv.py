@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ffml.gate import check
+from ffml.runs.gate import check
 
 ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
-QUICK = ["--num-inner-steps", "1", "--num-outer-steps", "20", "--tasks-per-round", "8"]
+QUICK = ["--set", "num_outer_steps=20", "--set", "tasks_per_round=8"]
 
 
 def write_loans(path: Path, months: range, seed: int) -> Path:

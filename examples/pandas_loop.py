@@ -23,7 +23,7 @@ ffml.configure()  # one JAX device a core, and a compilation cache
 model = ffml.FairMetaClassifier(
     constraint="demographic-parity",
     bound=0.02,
-    settings={"inner_lr": 1.0, "inner_shrinkage": 20, "num_outer_steps": 20, "tasks_per_round": 8},
+    settings={"inner.lr": 1.0, "inner.shrinkage": 20, "num_outer_steps": 20, "tasks_per_round": 8},
 )
 for number in range(1, 9):
     frame = month(number)

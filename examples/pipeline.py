@@ -21,12 +21,12 @@ y = X[:, 0] + X[:, 1] + X[:, 2] ** 2 + rng.logistic(size=1200) > 1.5
 
 def parity(y_true, y_pred, *, sensitive_features):
     """Return the lowest selection rate over the highest."""
-    table = ffml.metrics.contingency_table(y_true, y_pred, sensitive_features == "M", 2)
-    return ffml.metrics.demographic_parity_ratio(table)
+    table = ffml.online.metrics.contingency_table(y_true, y_pred, sensitive_features == "M", 2)
+    return ffml.online.metrics.demographic_parity_ratio(table)
 
 
 classifier = ffml.FairMetaClassifier(
-    shots=50, settings={"num_inner_steps": 1, "num_outer_steps": 20, "tasks_per_round": 4}
+    shots=50, settings={"inner.num_steps": 1, "num_outer_steps": 20, "tasks_per_round": 4}
 )
 classifier.set_fit_request(sensitive_features=True, tasks=True)
 squares = make_column_transformer(

@@ -9,32 +9,35 @@ import jax.numpy as jnp
 import numpy as np
 
 import ffml
-from ffml import analysis
-from ffml.base import Info
-from ffml.memory import MemorySettings
-from ffml.models import Model, linear
+from ffml.base import Info, Model
+from ffml.experiment.recipes import Recipe, build_learner
+from ffml.online.memory import MemorySettings
+from ffml.studies import analysis
 
 ffml.configure()
 NUM_TASKS, L2, RADIUS, SHOTS = 300, 1.0, 1.0, 8
 
 # A convex problem, learned from parameters that treat the groups very differently.
 stream = analysis.convex_stream(NUM_TASKS)
-model = Model(lambda key, n: {"w": jnp.full(n, 0.4), "b": jnp.zeros(())}, linear().apply)
+model = Model(
+    lambda key, n: {"w": jnp.full(n, 0.4), "b": jnp.zeros(())}, ffml.models.linear().apply
+)
 constraint = ffml.constraints.decision_boundary_covariance(bound=0.1)
-problem = ffml.fair_classification(stream.schema, model, constraint, l2=L2, noise_allowance=0.0)
+problem = ffml.fair_classification(stream.schema, model, constraint, l2=L2)
 
 bounds = analysis.logistic_constants(stream, l2=L2, radius=RADIUS)
 steps = analysis.theorem_settings(bounds, mean_multiplier=0.5)
 print(f"G <= {bounds.gradient_bound:.2f}, H <= {bounds.smoothness:.2f}, μ >= {L2}")
-print(f"η₁ = {steps['inner_lr']:.4f}, η₂ = {L2}/(t+1), δ = {steps['damping']:.3f}")
+print(f"η₁ = {steps['inner.lr']:.4f}, η₂ = {L2}/(t+1), δ = {steps['damping']:.3f}")
 
-learner = ffml.methods.ffml(problem, **steps, num_outer_steps=2, shots=SHOTS)
+recipe = Recipe("ffml", settings=steps | {"num_outer_steps": 2})
+learner = build_learner(recipe, problem, SHOTS)
 size = bounds.constraint_lipschitz
 gen_olc = ffml.methods.gen_olc(
     problem, strong_convexity=L2, gradient_bound=size, radius=RADIUS, num_steps=1, shots=SHOTS
 )
 still = learner._replace(
-    update=lambda key, state, task, memory: (state, Info(0.0, np.zeros(1), 0, 0.0))
+    update=lambda key, state, task, memory: (state, Info(0.0, np.zeros(1), np.zeros(1), 0))
 )
 found = {}
 for name, player in {"FFML": learner, "GenOLC": gen_olc, "standing still": still}.items():

@@ -17,36 +17,45 @@ from typing import Any
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 REGISTRIES = {
     "METHODS": "ffml.methods",
-    "CONSTRAINTS": "ffml.constraints",
-    "MODELS": "ffml.models",
-    "DATASETS": "ffml.datasets",
+    "INNER": "ffml.methods.inner",
+    "OUTER": "ffml.methods.outer",
+    "WRAPPERS": "ffml.wrappers",
+    "CONSTRAINTS": "ffml.problem.notions",
+    "MODELS": "ffml.problem.models",
+    "DATASETS": "ffml.data.datasets",
 }
 # In the order of the page. Names that the top level offers are documented where they live.
 MODULES = (
     "ffml.estimator",
-    "ffml.tables",
-    "ffml.gate",
+    "ffml.data.tables",
+    "ffml.runs.gate",
     "ffml.runs.artifact",
-    "ffml.predict",
-    "ffml.adapting",
+    "ffml.runs.predict",
+    "ffml.runs.adapting",
     "ffml.report",
     "ffml.base",
-    "ffml.datasets",
-    "ffml.models",
-    "ffml.constraints",
+    "ffml.data.datasets",
+    "ffml.problem.models",
+    "ffml.problem.notions",
+    "ffml.problem.gaps",
+    "ffml.problem.classification",
     "ffml.methods",
-    "ffml.problem",
-    "ffml.surprise",
-    "ffml.online",
-    "ffml.metrics",
-    "ffml.analysis",
-    "ffml.experiment",
-    "ffml.augmentation",
-    "ffml.compare",
-    "ffml.tuning",
-    "ffml.tuned",
-    "ffml.reproduce",
-    "ffml.efficiency",
+    "ffml.methods.inner",
+    "ffml.methods.outer",
+    "ffml.wrappers",
+    "ffml.checks",
+    "ffml.online.loop",
+    "ffml.online.metrics",
+    "ffml.studies.analysis",
+    "ffml.experiment.config",
+    "ffml.experiment.recipes",
+    "ffml.experiment.presets",
+    "ffml.experiment.build",
+    "ffml.data.augmentation",
+    "ffml.studies.compare",
+    "ffml.studies.tuning",
+    "ffml.studies.reproduce",
+    "ffml.studies.efficiency",
     "ffml.runs.directory",
     "ffml.runtime",
 )
@@ -95,9 +104,8 @@ def top_level(package: ModuleType, homes: dict[str, str]) -> str:
         if name.startswith("__"):
             continue
         value = getattr(package, name)
-        home = name if isinstance(value, ModuleType) else f"{homes[name]}.{name}"
-        link = f"ffml.{name}" if isinstance(value, ModuleType) else home
-        lines.append(f"- [`ffml.{name}`](#{anchor(link)}): {first_line(value)}")
+        home = value.__name__ if isinstance(value, ModuleType) else f"{homes[name]}.{name}"
+        lines.append(f"- [`ffml.{name}`](#{anchor(home)}): {first_line(value)}")
     return "\n\n".join(lines[:2]) + "\n\n" + "\n".join(lines[2:])
 
 

@@ -92,12 +92,12 @@ VALUES = {
     "missing labels": BadTable(
         parquet(y=[0, 1, None, None] * 2),
         "rows without a value: 4 in label column 'y'; fill them in, or leave such rows out "
-        "(--drop-missing)",
+        "(--set data.drop_missing=true)",
     ),
     "NaN labels": BadTable(
         parquet(y=[0.0, 1.0, float("nan"), 1.0] * 2),
         "rows without a value: 2 in label column 'y'; fill them in, or leave such rows out "
-        "(--drop-missing)",
+        "(--set data.drop_missing=true)",
     ),
     "infinite labels": BadTable(
         parquet(y=[0.0, 1.0, float("inf"), 1.0] * 2),
@@ -106,7 +106,7 @@ VALUES = {
     "missing groups and tasks": BadTable(
         csv(sex=["F", "?"] * 4, town=["a"] * 7 + [""]),
         "rows without a value: 1 in task column 'town', 4 in sensitive column 'sex'; fill them in, "
-        "or leave such rows out (--drop-missing)",
+        "or leave such rows out (--set data.drop_missing=true)",
     ),
     "infinite groups": BadTable(
         csv(sex=[1, "-inf"] * 4),

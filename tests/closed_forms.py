@@ -4,7 +4,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffml.base import LabelledTask, Problem, Sides
+from ffml.base import Band, LabelledTask, Model, Problem, Schema, SensitiveColumn
+from ffml.problem.notions import score_constraint
+
+SCHEMA = Schema(("x",), (SensitiveColumn("group", ("a", "b")),))
+FAR = 64.0  # a band so wide that gaps only ever meet its upper end
+
+
+def at_most(limit):
+    """The band of gaps up to a limit."""
+    return Band(jnp.full(1, limit - FAR), jnp.full(1, FAR))
 
 
 def scalar_problem(limit):
@@ -13,31 +22,29 @@ def scalar_problem(limit):
     def mean(batch):
         return batch.x[:, 0] @ batch.mask / batch.mask.sum()
 
+    # Group b has the score θ, group a has 0: their gap is θ.
+    everybody = {"": lambda batch: batch.weight}
+    notion = score_constraint("limit", everybody, 0.0, lambda h, batch: h * batch.s[:, 0])
     return Problem(
-        init=lambda key: jnp.zeros(()),
-        apply=lambda params, x: params * jnp.ones(len(x)),
-        loss=lambda params, batch: 0.5 * (params - mean(batch)) ** 2,
-        constraint=lambda params, batch, shift=0.0: jnp.reshape(params - limit, (1,)),
-        constraint_at=lambda logits, batch: logits[:1] - limit,
-        gaps=lambda params, batch: jnp.reshape(params, (1,)),
-        gaps_at=lambda logits, batch: logits[:1],
-        judged_gaps=lambda params, batch: jnp.reshape(params, (1,)),
-        gap_variance=lambda params, batch: jnp.zeros(1),
-        bounds=jnp.full(1, limit),
-        evidence=lambda batch: jnp.ones(1),
-        sides=lambda batch: Sides(jnp.ones((1, 1)), jnp.ones((1, 1))),
-        constraint_names=("limit",),
+        model=Model(lambda key, features: jnp.zeros(()), lambda theta, x: theta + 0 * x[:, 0]),
+        loss=lambda theta, batch: 0.5 * (theta - mean(batch)) ** 2,
+        constraints=(notion._replace(bound=at_most(limit)),),
+        schema=SCHEMA,
     )
 
 
 def constant_tasks(values, rows=8):
-    """Tasks whose rows all hold the same number, so that every draw is the same."""
+    """Tasks whose rows all hold the same number, so that every draw is the same.
+
+    Negatives are of group a, positives of group b.
+    """
     tasks = len(values)
+    half = np.full((tasks, 2), rows // 2)
     return LabelledTask(
         x=np.broadcast_to(np.reshape(values, (tasks, 1, 1)), (tasks, rows, 1)) * 1.0,
-        s=np.zeros((tasks, rows, 1)),
-        counts=np.full((tasks, 2), rows // 2),
-        totals=np.full((tasks, 2), rows // 2),
+        s=np.broadcast_to((np.arange(rows) >= rows // 2)[:, None], (tasks, rows, 1)) * 1.0,
+        counts=half,
+        totals=half,
     )
 
 

@@ -1,7 +1,7 @@
-"""Small comparisons for the tests of `ffml.compare`."""
+"""Small comparisons for the tests of `ffml.studies.compare`."""
 
-from ffml.compare import Store, plan
-from ffml.compare._run import compute
+from ffml.studies.compare import Store, plan
+from ffml.studies.compare._run import compute
 
 OPTIONS = {"num_tasks": 4, "rows_per_task": (30, 40)}
 TINY = {"rounds": 4, "shots": 4, "tasks_per_round": 2, "rows_per_task": 32}

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import ffml
-from ffml.constraints import CONSTRAINTS
-from ffml.methods import METHODS
-from ffml.models import MODELS
+from ffml.methods import METHODS, PARTS
+from ffml.problem.models import MODELS
+from ffml.problem.notions import CONSTRAINTS
+from ffml.wrappers import WRAPPERS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -28,7 +29,7 @@ def test_page_is_up_to_date(script):
 def test_public_names_and_registries_are_there():
     for name in ffml.__all__:
         assert name.startswith("__") or f"[`ffml.{name}`](#" in PAGE
-    for registry in (METHODS, CONSTRAINTS, MODELS):
+    for registry in (METHODS, *PARTS.values(), WRAPPERS, CONSTRAINTS, MODELS):
         for name, factory in registry.items():
             assert f"- [`{name}`](#" in PAGE and f".{factory.__name__}\n\n```py" in PAGE
 

@@ -6,7 +6,7 @@ import pandas as pd
 from ffml.estimator import FairMetaClassifier
 
 QUICK = {
-    "num_inner_steps": 1,
+    "inner.num_steps": 1,
     "num_outer_steps": 10,
     "outer_lr": 0.05,
     "tasks_per_round": 4,

@@ -8,22 +8,26 @@ from pathlib import Path
 import numpy as np
 
 import ffml.report
-from ffml import metrics
 from ffml.base import Stream
-from ffml.datasets import load
-from ffml.experiment import Experiment, RunConfig, build, build_loop
+from ffml.data.datasets import load
+from ffml.data.scaling import RunningScaler
+from ffml.experiment.build import Experiment, build, build_loop
+from ffml.experiment.config import RunConfig
+from ffml.experiment.recipes import Recipe
+from ffml.online import metrics
 from ffml.runs.container import read
 from ffml.runs.directory import RunDirectory
 from ffml.runs.generations import newest_generation
-from ffml.scaling import RunningScaler
 
 ROUNDS = 4
 CONFIG = RunConfig(
     data="synthetic",
     data_options={"num_tasks": ROUNDS, "rows_per_task": (20, 40)},
-    method_settings={"num_outer_steps": 2, "num_inner_steps": 1},
-    model="linear",
     constraints=("demographic-parity", "equal-opportunity"),
+    recipe=Recipe(
+        wrappers=("corrected",),
+        settings={"num_outer_steps": 2, "inner.num_steps": 1, "outer": "pooled"},
+    ),
     tasks_per_round=2,
     rows_per_task=32,
     shots=4,
@@ -46,7 +50,7 @@ class Workshop:
             stream = Stream(stream.name, stream.schema, lambda: iter(tasks), len(tasks))
         scaler = RunningScaler.empty(np.ones(5, bool)) if scaled else None
         learner = self.built.loop.learner
-        loop = build_loop(config, stream.schema, self.built.problem, learner, scaler)
+        loop = build_loop(config, self.built.problem, learner, scaler)
         return Experiment(config, stream, self.built.problem, loop)
 
     def run(self, folder, rounds=ROUNDS, **more):
@@ -80,7 +84,7 @@ def play(directory, rounds=ROUNDS):
         if len(directory.rounds) == rounds:
             break
     if len(directory.rounds) == ROUNDS:
-        directory.finish("complete")
+        directory.finish("complete", ffml.report.write_pages)
 
 
 def hurry(monkeypatch):

@@ -9,23 +9,25 @@ from typing import Any
 
 __version__ = version("ffml")
 
-_SUBMODULES = (
-    "analysis",
-    "constraints",
-    "datasets",
-    "methods",
-    "metrics",
-    "models",
-    "report",
-    "tables",
-)
+_SUBMODULES = {
+    "analysis": "ffml.studies.analysis",
+    "checks": "ffml.checks",
+    "constraints": "ffml.problem.notions",
+    "datasets": "ffml.data.datasets",
+    "methods": "ffml.methods",
+    "metrics": "ffml.online.metrics",
+    "models": "ffml.problem.models",
+    "report": "ffml.report",
+    "tables": "ffml.data.tables",
+    "wrappers": "ffml.wrappers",
+}
 _NAMES = {
     "FFMLError": "ffml.base",
     "FairMetaClassifier": "ffml.estimator",
     "configure": "ffml.runtime",
-    "fair_classification": "ffml.problem",
-    "load": "ffml.datasets",
-    "play": "ffml.online",
+    "fair_classification": "ffml.problem.classification",
+    "load": "ffml.data.datasets",
+    "play": "ffml.online.loop",
 }
 
 __all__ = ["__version__", *_SUBMODULES, *_NAMES]
@@ -33,7 +35,7 @@ __all__ = ["__version__", *_SUBMODULES, *_NAMES]
 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
-        return import_module(f"ffml.{name}")
+        return import_module(_SUBMODULES[name])
     if name in _NAMES:
         return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'ffml' has no attribute '{name}'")

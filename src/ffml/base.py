@@ -106,13 +106,13 @@ class Batch(NamedTuple):
     s: Array  # (n, contrasts) memberships, see `Schema.memberships`
     mask: Array  # (n,) 1. for a row, 0. for padding
     weight: Array  # (n,) how many rows of the task a row stands for, up to a factor; 0. for padding
-    pool: Array  # () how many rows the part of the task has that the batch stands for
-    different: Array = 1.0  # (n,) how many different rows a row is: less than 1 if drawn repeatedly
+    pool_size: Array  # () how many rows the part of the task has that the batch stands for
+    distinct_share: Array = 1.0  # (n,) 1 / the number of times this row was drawn
     unlabelled: Unlabelled | None = None  # with support rows: who is to be decided about, if known
 
 
-class Sides(NamedTuple):
-    """Who is compared with whom: the two sides of each of m comparisons among n rows."""
+class Comparison(NamedTuple):
+    """Who is compared with whom, in each of m comparisons among n rows."""
 
     rows: Array  # (n, m) what a row counts in a comparison, 0 if nothing
     members: Array  # (n, m) 1. if it belongs to the group, 0. if to the others, or a share
@@ -130,35 +130,74 @@ class LabelledTask(NamedTuple):
     totals: Array  # (2,) number of negatives and of positives that the whole task had
 
 
-class Problem(NamedTuple):
-    """Minimise ``loss`` subject to ``constraint <= 0``."""
+class Model(NamedTuple):
+    """``init(key, num_features) -> params`` and ``apply(params, x) -> logits (n,)``."""
 
-    init: Callable[[Array], Params]  # key -> params
-    apply: Callable[[Params, Array], Array]  # params, x -> logits (n,)
+    init: Callable[[Array, int], Params]
+    apply: Callable[[Params, Array], Array]
+
+
+class Band(NamedTuple):
+    """Where signed gaps may lie: within ``width`` of ``center``, ``(m,)`` each."""
+
+    center: Array
+    width: Array
+
+
+class Condition(NamedTuple):
+    """Among whom groups are compared, such as the rows of a label."""
+
+    name: str  # "" if it needs none
+    rows: Callable[[Batch], Array]  # batch -> (n,) what each row counts
+
+
+class Constraint(NamedTuple):
+    """A fairness notion: groups have nearly the same mean score among the rows of a condition.
+
+    Each condition and each contrast of the schema make one entry. An entry that a batch cannot
+    measure (a side of the comparison has no rows) adds no violation and no gradient, and its
+    multiplier stays.
+    """
+
+    name: str
+    conditions: tuple[Condition, ...]
+    bound: float | tuple[float, ...] | Band  # largest |gap|: one for all entries, or one for each
+    score: Callable[[Array, Batch], Array]  # logits, batch -> (n,) what is learned from; has slopes
+    judged: Callable[[Array, Batch], Array]  # logits, batch -> (n,) what the score stands for
+
+
+class Problem(NamedTuple):
+    """Minimise ``loss`` while the gaps of all ``constraints`` keep within their bounds."""
+
+    model: Model
     loss: Callable[[Params, Batch], Array]  # -> ()
-    constraint: Callable[
-        ..., Array
-    ]  # params, batch, shift=0 -> (m,) learned from: |gap + shift| - ε
-    constraint_at: Callable[[Array, Batch], Array]  # logits, batch -> (m,) |gap| - ε, as reported
-    gaps: Callable[[Params, Batch], Array]  # -> (m,) signed gaps, 0 where not measurable
-    gaps_at: Callable[[Array, Batch], Array]  # logits, batch -> (m,) the same of any logits
-    judged_gaps: Callable[[Params, Batch], Array]  # -> (m,) what new tasks are judged by
-    gap_variance: Callable[[Params, Batch], Array]  # -> (m,) what chance adds to gap²
-    bounds: Array  # (m,) ε
-    evidence: Callable[[Batch], Array]  # -> (m,) rows that an entry rests on, 0: not measurable
-    sides: Callable[[Batch], Sides]  # who is compared in each entry
-    constraint_names: tuple[str, ...]  # m names
+    constraints: tuple[Constraint, ...]
+    schema: Schema
     positive_weight: float = 1.0  # what a missed positive costs, in false alarms
-    schema: Schema = Schema((), ())  # of the rows
+
+    def init(self, key: Array) -> Params:
+        """Return parameters to start from."""
+        return self.model.init(key, len(self.schema.features))
+
+    @property
+    def apply(self) -> Callable[[Params, Array], Array]:
+        """The model: parameters and features to logits."""
+        return self.model.apply
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """One name for each of the m entries."""
+        return tuple(
+            f"{constraint.name}[{', '.join(filter(None, (contrast, condition.name)))}]"
+            for constraint in self.constraints
+            for condition in constraint.conditions
+            for contrast in self.schema.contrasts
+        )
 
     @property
     def num_constraints(self) -> int:
         """Count the entries: m."""
         return len(self.constraint_names)
-
-    def measurable(self, batch: Batch) -> Array:
-        """Tell which entries a batch can measure: ``(m,)`` 0. or 1."""
-        return (self.evidence(batch) > 0) * 1.0
 
 
 class Info(NamedTuple):
@@ -166,23 +205,37 @@ class Info(NamedTuple):
 
     loss: Array  # () objective part, as the method saw it last
     constraint: Array  # (m,) constraint values, as the method saw them last
+    gaps: Array  # (m,) signed gaps learned from, averaged over the last iterations
     iterations: Array  # () steps taken
-    change: Array  # () size of the last steps, relative to the parameters
+
+
+class Pair(NamedTuple):
+    """What rounds show of a learner: θ and λ."""
+
+    params: Params  # {} where a method has none between rounds
+    multipliers: Array  # (m,)
 
 
 class Learner(NamedTuple):
-    """A method. Everything it needs for the next step is in its state.
+    """A method, built for a problem. Everything it needs for the next step is in its state.
 
-    ``adapt`` makes the decision for a new task from its support rows and changes nothing;
-    ``update`` learns once the task is revealed. States have ``params`` and ``multipliers``.
-    Where ``pure``, both are compiled; a method that calls other libraries says False. One that
-    looks at the people to be decided about says ``uses_unlabelled`` and gets their features.
+    ``knowledge`` is the part of a state that decisions need, and that model files keep. ``adapt``
+    makes the decision for a new task from it and the task's support rows, and changes nothing;
+    ``update`` learns once the task is revealed. Nobody else looks into a state: ``pair`` shows θ
+    and λ.
     """
 
     init: Callable[[Array], Any]  # key -> state
-    adapt: Callable[[Any, Batch], Params]  # state, support -> params
+    adapt: Callable[[Any, Batch], Params]  # knowledge, support -> params
     predict: Callable[[Params, Array], Array]  # params, x -> logits (n,)
     update: Callable[[Array, Any, LabelledTask, LabelledTask], tuple[Any, Info]]
     # ^ key, state, the task just revealed, tasks drawn from memory (leading axis) -> state, info
-    pure: bool = True
-    uses_unlabelled: bool = False  # adapt is given ``support.unlabelled``
+    knowledge: Callable[[Any], Any]  # state -> what adapt needs of it
+    pair: Callable[[Any], Pair]  # knowledge -> θ, λ
+    pure: bool = True  # whether adapt and update can be compiled
+    uses_unlabelled: bool = False  # whether adapt looks at ``support.unlabelled``
+    constrained: bool = True  # whether it learns from the problem's constraints
+    step_sizes: tuple[str, ...] = ()  # settings to lower where numbers are no longer finite
+
+
+Method = Callable[[Problem], Learner]

@@ -21,15 +21,16 @@ def compare(
         list[str] | None,
         option(
             WHAT,
-            "Method; give it again for several. Settings of its own may follow: 'ffml bounds=0.1'. "
-            "(default: all, see `ffml methods`)",
+            "Method; give it again for several. Wrappers and settings of its own may follow: "
+            "'ffml with=corrected,evened bounds=0.1'. (default: all, see `ffml methods`)",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
         option(
             WHAT,
-            "Override a setting, such as num_outer_steps=20, for the methods that have it.",
+            "A setting for all methods that have it, such as num_outer_steps=20 or "
+            "data.order=month; see `ffml methods NAME`.",
             "--set",
             metavar="NAME=VALUE",
         ),
@@ -55,10 +56,9 @@ def compare(
     ] = None,
     rounds: Annotated[int | None, option(HOW, "Stop after so many tasks. (default: all)")] = None,
     label: shared.Label = None,
+    positive: shared.Positive = None,
     sensitive: shared.Sensitive = None,
     task: shared.TaskColumn = None,
-    order: shared.Order = None,
-    positive: shared.Positive = None,
     drop: shared.Drop = None,
     jobs: Annotated[
         int | None, option(OUTPUT, "Processes at a time. (default: one for each core)")
@@ -66,22 +66,21 @@ def compare(
     out: Annotated[
         Path, option(OUTPUT, "Folder for results; finished ones are kept. (default: compare)")
     ] = Path("compare"),
-    data_home: shared.DataHome = None,
-    quiet: Annotated[bool, option(OUTPUT, "No progress, no tables.", "--quiet", "-q")] = False,
-    json_output: Annotated[bool, option(OUTPUT, "Print the summary as JSON.", "--json")] = False,
+    quiet: shared.Quiet = False,
+    json_output: shared.Json = False,
 ) -> None:
     """Compare methods over data sets and seeds; a stopped comparison goes on where it was.
 
     [bold]Example:[/bold] ffml compare --data adult --method ffml --method fairlearn-dp --seeds 0-4
     """
     from ffml.cli.comparing import compare_methods
-    from ffml.cli.data import table_options
-    from ffml.cli.values import parse_seeds_of_data, parse_settings, parse_variant
+    from ffml.cli.values import parse_seeds_of_data, parse_variant
 
-    roles = table_options(
-        label=label, sensitive=sensitive, task=task, order=order, positive=positive, drop=drop
+    given, roles = shared.split_options(
+        settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop
     )
-    given = parse_settings(settings or ()) | ({"rounds": rounds} if rounds is not None else {})
+    if rounds is not None:
+        given["rounds"] = rounds
     for_all, for_some = parse_seeds_of_data(seeds or ())
     wanted: dict[str, Any] = {
         "protocol": protocol,
@@ -100,7 +99,6 @@ def compare(
         {name: value for name, value in wanted.items() if value is not None},
         jobs=jobs,
         out=out,
-        data_home=data_home,
         quiet=quiet,
         as_json=json_output,
         command=shlex.join(["ffml", *sys.argv[1:]]),

@@ -1,5 +1,6 @@
 """What ``ffml compare`` does and shows while it does it."""
 
+import re
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,11 +15,14 @@ from rich.table import Table
 
 from ffml.base import FFMLError
 
-SHORT = {  # headings that fit a narrow terminal
+SHORT = {  # what fits a narrow terminal, and its headings there; summary.md has all
+    "method": "method",
+    "typical gap": "gap",
+    "long-run gap": "long-run",
     "DP / ceiling": "DP/ceil",
     "EO / ceiling": "EO/ceil",
+    "DP, EO defined": "defined",
     "balanced accuracy": "bal.acc",
-    "collapsed rounds": "collapsed",
 }
 
 SHOWN = 3  # of the runs being computed
@@ -26,7 +30,7 @@ SHOWN = 3  # of the runs being computed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ffml.compare import Event
+    from ffml.studies.compare import Event
 
 
 def compare_methods(
@@ -37,7 +41,6 @@ def compare_methods(
     *,
     jobs: int | None,
     out: Path,
-    data_home: Path | None,
     quiet: bool,
     as_json: bool,
     command: str,
@@ -46,23 +49,30 @@ def compare_methods(
     start = time.perf_counter()
     console = Console(stderr=as_json, quiet=quiet)
     console.print("[bold]ffml[/bold] · starting JAX and checking what to compare …")
-    from ffml.compare import Store, check_cells, plan, run_cells, summarise_results, write_results
-    from ffml.compare import unfinished as unfinished_of
-    from ffml.runs.directory import check_writable
     from ffml.runs.files import to_json
+    from ffml.runs.ownership import check_results
     from ffml.runtime import available_cores, configure
+    from ffml.studies.compare import (
+        Store,
+        check_cells,
+        plan,
+        run_cells,
+        summarise_results,
+        write_results,
+    )
+    from ffml.studies.compare import unfinished as unfinished_of
 
     configure(devices=1)
     cells = plan(**_with_data(data, roles, seeds_of), **wanted)
-    check_writable(out, overwrite=True)
     store = Store(out / "cells")
+    check_results(out, store.folder)
     unfinished = unfinished_of(cells, store)
-    check_cells(unfinished, data_home)
+    check_cells(unfinished)
     jobs = min(jobs or available_cores(), max(len(unfinished), 1))
     _announce(console, len(cells), len(unfinished), jobs)
     try:
         with CellProgress(console, len(cells), len(cells) - len(unfinished)) as progress:
-            run_cells(unfinished, store, workers=jobs, data_home=data_home, progress=progress.show)
+            run_cells(unfinished, store, workers=jobs, progress=progress.show)
     except KeyboardInterrupt:
         done = len(cells) - len(unfinished_of(cells, store))
         console.print(
@@ -97,24 +107,23 @@ def _with_data(
     data: Sequence[str] | None, roles: dict[str, Any], seeds_of: dict[str, list[int]]
 ) -> dict[str, Any]:
     """Find out what the data are, the roles of columns where they are tables, and their seeds."""
-    from ffml.cli.data import resolve
-    from ffml.sources import is_table
-    from ffml.tables import open_table
+    from ffml.data.sources import as_given, find_table, is_table
+    from ffml.data.tables import open_table
 
     tables = [name for name in data or () if is_table(name)]
     if roles and not tables:
-        option = next(iter(roles))
-        raise FFMLError(f"--{option} is for tables of your own; give one with --data")
+        option = as_given(next(iter(roles)))
+        raise FFMLError(f"{option} is for tables of your own; give one with --data")
     if data is None:
         return {"seeds_of": seeds_of}
-    resolved = {name: resolve(name, roles if name in tables else {}, None) for name in data}
-    found = dict(resolved.values())
+    resolved = {name: find_table(name, roles if name in tables else {}) for name in data}
+    found = {table.data: table.options for table in resolved.values()}
     return {
         "data": list(found),
         "data_options": found,
         "fingerprints": {name: open_table(name).fingerprint() for name in found if is_table(name)},
         "seeds_of": {
-            resolved[name][0] if name in resolved else name: seeds
+            resolved[name].data if name in resolved else name: seeds
             for name, seeds in seeds_of.items()
         },
     }
@@ -187,15 +196,27 @@ class CellProgress:
 
 def show_tables(console: Console, summary: "pd.DataFrame") -> None:
     """Print one table for each data set."""
-    from ffml.compare import data_tables
+    from ffml.studies.compare import data_tables
 
     for found in data_tables(summary):
         table = Table(
             title=found.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0
         )
-        for i, name in enumerate(found.header):
+        for i, name in enumerate(SHORT.values()):
             justify: JustifyMethod = "right" if i else "left"
-            table.add_column(SHORT.get(name, name), justify=justify, no_wrap=i > 0, overflow="fold")
+            table.add_column(name, justify=justify, no_wrap=i > 0, overflow="fold")
         for line in found.lines:
-            table.add_row(*(cell.replace(" ± ", "±").replace("±0.", "±.") for cell in line))
+            method, *cells = (dict(zip(found.header, line, strict=True))[name] for name in SHORT)
+            table.add_row(method, *map(_narrow, cells))
         console.print(table)
+
+
+def _narrow(cell: str) -> str:
+    """Write a cell in as few characters as can be read.
+
+    >>> _narrow("0.912 ± 0.034"), _narrow("0.4 (0.0 to 2.1)"), _narrow("89, 31 of 89")
+    ('.912±.034', '0.4 (0.0–2.1)', '89,31/89')
+    """
+    for wide, narrow in ((" ± ", "±"), (" to ", "–"), (", ", ","), (" of ", "/")):
+        cell = cell.replace(wide, narrow)
+    return re.sub(r"\b0(\.\d{3})", r"\1", cell)

@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
+JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-def datasets(
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+
+def datasets(json_output: JSON = False) -> None:
     """List the data sets with their tasks and sizes."""
-    from ffml.datasets import DATASETS
+    from ffml.data.datasets import DATASETS
 
     _listing(
         "Data sets",
@@ -31,41 +31,56 @@ def datasets(
 
 
 def methods(
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A method, a part, a model or a wrapper: list its settings."),
+    ] = None,
+    json_output: JSON = False,
 ) -> None:
-    """List the methods with their settings."""
-    from ffml.experiment import method_defaults
-    from ffml.methods import METHODS
+    """List methods, their parts, models and wrappers; or the settings of one of them."""
+    from ffml.cli.catalogue import everything, first_line, settings_of
 
-    _listing(
-        "Methods",
-        [
-            {
-                "name": name,
-                "what it does": _first_line(factory),
-                "settings": ", ".join(f"{k}={v}" for k, v in method_defaults(name).items()),
-            }
-            for name, factory in METHODS.items()
-        ],
-        json_output,
-    )
+    if name is not None:
+        _settings(name, settings_of(name), json_output)
+        return
+    rows = [
+        {"kind": entry.kind, "name": name, "what it does": first_line(entry.factory)}
+        for name, entry in everything().items()
+    ]
+    _listing("What a run is put together from; ffml methods NAME lists settings", rows, json_output)
 
 
-def constraints(
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def constraints(json_output: JSON = False) -> None:
     """List the fairness constraints."""
-    from ffml.constraints import CONSTRAINTS
+    from ffml.cli.catalogue import first_line
+    from ffml.problem.notions import CONSTRAINTS
 
     _listing(
-        "Constraints (feasible where the formula holds)",
-        [{"name": name, "asks for": _first_line(f)} for name, f in CONSTRAINTS.items()],
+        "Constraints (kept where the formula holds; ε is the bound)",
+        [{"name": name, "asks for": first_line(f)} for name, f in CONSTRAINTS.items()],
         json_output,
     )
 
 
-def _first_line(factory: Any) -> str:
-    return (factory.__doc__ or "").strip().split("\n")[0].replace("``", "")
+def _settings(name: str, rows: list[dict[str, str]], as_json: bool) -> None:
+    """Print settings with their values in ``ffml run``, and what each is below it."""
+    if as_json:
+        _listing("", rows, as_json=True)
+        return
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not rows:
+        console.print(f"{name} has no settings.")
+        return
+    console.print(
+        f"Settings of {name} with the values that ffml run gives them; --set changes one:"
+    )
+    for row in rows:
+        line = Text.assemble((row["setting"], "bold"), f"={row['default']}  ({row['takes']})")
+        console.print(line, Padding(Text(row["what it is"]), (0, 0, 0, 4)))
 
 
 def _listing(title: str, rows: list[dict[str, Any]], as_json: bool) -> None:
@@ -79,8 +94,10 @@ def _listing(title: str, rows: list[dict[str, Any]], as_json: bool) -> None:
 
     table = Table(title=title, title_justify="left", header_style="bold")
     for name in rows[0]:
-        table.add_column(name, justify="right" if isinstance(rows[0][name], int) else "left")
-    for row in rows:
+        number = isinstance(rows[0][name], int)
+        table.add_column(name, justify="right" if number else "left", overflow="fold")
+    for row, following in zip(rows, [*rows[1:], rows[-1]], strict=True):
         cells = [f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()]
-        table.add_row(*cells)
-    Console().print(table)
+        kinds = row.get("kind"), following.get("kind")
+        table.add_row(*cells, end_section=kinds[0] != kinds[1])
+    Console().print(table, markup=False)

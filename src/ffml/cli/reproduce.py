@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli.shared import OUTPUT, DataHome, option
+from ffml.cli import shared
+from ffml.cli.shared import OUTPUT, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ffml.reproduce import Reproduction, Setting
+    from ffml.studies.reproduce import Reproduction, Setting
 
 HOW = "How thoroughly (less than the paper's setting is said on every output)"
 
@@ -51,12 +52,11 @@ def reproduce(
     out: Annotated[
         Path, option(OUTPUT, "Folder for everything; finished runs are kept. (default: reproduce)")
     ] = Path("reproduce"),
-    data_home: DataHome = None,
     list_items: Annotated[
         bool, option(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
     ] = False,
-    quiet: Annotated[bool, option(OUTPUT, "No progress.", "--quiet", "-q")] = False,
-    json_output: Annotated[bool, option(OUTPUT, "Print the records as JSON.", "--json")] = False,
+    quiet: shared.Quiet = False,
+    json_output: shared.Json = False,
 ) -> None:
     """Make the paper's tables and figures; a stopped reproduction goes on where it was.
 
@@ -68,10 +68,9 @@ def reproduce(
     console = Console(stderr=json_output, quiet=quiet)
     console.print("[bold]ffml[/bold] · starting JAX and checking what to make …")
     from ffml.cli.values import parse_seeds
-    from ffml.reproduce import QUICK, Reproduction, Setting, duration
-    from ffml.runs.directory import check_writable
     from ffml.runs.files import to_json
     from ffml.runtime import available_cores, configure
+    from ffml.studies.reproduce import QUICK, Reproduction, Setting, duration
 
     configure(devices=1)
     if jobs is not None and jobs < 1:
@@ -87,9 +86,8 @@ def reproduce(
     if list_items:
         _list(made, json_output)
         return
-    check_writable(out, overwrite=True)
-    made.check(data_home)
-    _compute(console, made, jobs or available_cores(), data_home)
+    made.check()
+    _compute(console, made, jobs or available_cores())
     records = made.write(shlex.join(["ffml", *sys.argv[1:]]), time.perf_counter() - start)
     if json_output:
         typer.echo(to_json(records), nl=False)
@@ -100,7 +98,7 @@ def reproduce(
     console.print(f"Page: [bold]{out / 'index.html'}[/bold]", soft_wrap=True)
 
 
-def _compute(console: "Console", made: "Reproduction", jobs: int, data_home: Path | None) -> None:
+def _compute(console: "Console", made: "Reproduction", jobs: int) -> None:
     """Compute what is missing, with a progress bar; Ctrl-C keeps what is finished."""
     from ffml.cli.comparing import CellProgress
 
@@ -113,7 +111,7 @@ def _compute(console: "Console", made: "Reproduction", jobs: int, data_home: Pat
         console.print(f"all {total} runs are finished already; nothing is computed again")
     try:
         with CellProgress(console, total, total - missing) as progress:
-            made.compute(workers=jobs, data_home=data_home, progress=progress.show)
+            made.compute(workers=jobs, progress=progress.show)
     except KeyboardInterrupt:
         done = total - len(made.unfinished())
         console.print(

@@ -1,5 +1,7 @@
 """What ``ffml run`` does and shows while it does it."""
 
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,66 +9,110 @@ import typer
 from rich.console import Console
 
 from ffml.base import FFMLError
-from ffml.cli.live import Live, show_summary
+from ffml.cli.live import Live
+from ffml.cli.summary_table import show_summary
 
 if TYPE_CHECKING:
+    from ffml.data.sources import Found
     from ffml.runs.directory import RunDirectory
 
 
 def run_stream(
-    data: str,
-    given: dict[str, Any],
+    found: "Found",
+    written: Mapping[str, Any],
+    given: Mapping[str, Any],
     *,
-    preset: str,
+    wrappers: Sequence[str],
+    preset: str | None,
     out: Path | None,
     overwrite: bool,
-    data_home: Path | None,
-    sql_url: str | None,
     quiet: bool,
     as_json: bool,
     command: str,
 ) -> None:
-    """Run a stream into a folder. Nothing is written before everything has been checked."""
-    console = Console(stderr=as_json, quiet=quiet)
-    console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{data}[/bold] …")
-    from ffml.experiment import build, configure_run
-    from ffml.runs.directory import RunDirectory, check_writable
-    from ffml.runtime import configure
-    from ffml.sources import table_preprocessing
+    """Run a stream into a folder. Nothing is written before everything has been checked.
 
-    config = configure_run(data, given, preset)
-    folder = out or Path("runs") / f"{Path(data).stem}-{config.method}-{config.seed}"
-    check_writable(folder, overwrite)
+    Args:
+        found: the data.
+        written: settings of a file; ``given`` wins over them.
+        given: settings of the command line.
+        wrappers: to be added to those of the file or the preset.
+        preset: where all other settings come from.
+        out: the folder.
+        overwrite: whether a run there is replaced.
+        quiet: whether nothing is printed.
+        as_json: whether the summary is printed as JSON.
+        command: as typed, for config.json.
+    """
+    console = Console(stderr=as_json, quiet=quiet)
+    console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{found.data}[/bold] …")
+    from ffml.data.sources import table_preprocessing
+    from ffml.experiment.build import build
+    from ffml.experiment.config import configure_run
+    from ffml.runs.directory import RunDirectory
+    from ffml.runs.ownership import check_out
+    from ffml.runtime import configure
+
+    settings = merged_settings(written, given, wrappers, preset, found.data)
+    config = configure_run(found.data, settings | {"data_options": found.options}, preset)
+    folder = out or Path("runs") / f"{Path(found.data).stem}-{config.recipe.method}-{config.seed}"
+    check_out(folder, overwrite)
     configure()
-    experiment = build(config, str(data_home) if data_home else None, sql_url)
+    experiment = build(config, sql_url=found.sql_url, source=found.source)
     directory = RunDirectory(folder, experiment, command, table_preprocessing(experiment.stream))
     directory.start()
     _play(console, directory, as_json)
 
 
-def resume_stream(
-    folder: Path,
-    *,
-    data: str | None,
-    data_home: Path | None,
-    sql_url: str | None,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def merged_settings(
+    written: Mapping[str, Any],
+    given: Mapping[str, Any],
+    wrappers: Sequence[str],
+    preset_name: str | None,
+    data: str,
+) -> dict[str, Any]:
+    """Put a file's settings and those given together, and add wrappers.
+
+    What a file says of parts and wrappers that are exchanged for others is left out.
+
+    >>> file = {"inner": "primal-dual", "inner.lr": 0.1, "seed": 3}
+    >>> merged_settings(file, {"inner": "gradient"}, ["evened"], None, "adult")
+    {'seed': 3, 'inner': 'gradient', 'wrappers': ('evened',)}
+    """
+    from ffml.cli.values import chosen_wrappers
+    from ffml.experiment.presets import preset
+
+    method = given.get("method", written.get("method", "ffml"))
+    chosen = preset(preset_name, data, method) if preset_name else {}
+    before = written.get("wrappers", chosen.get("wrappers", ()))
+    now = chosen_wrappers(before, wrappers)
+    gone = {part for part in written if given.get(part, written[part]) != written[part]}
+    gone |= set(before) - set(now)
+    kept = {name: v for name, v in written.items() if not {name, name.partition(".")[0]} & gone}
+    return kept | dict(given) | ({"wrappers": now} if now or before else {})
+
+
+def resume_stream(folder: Path, *, data: str | None, quiet: bool, as_json: bool) -> None:
     """Go on with the run in a folder, from its last good round."""
     console = Console(stderr=as_json, quiet=quiet)
     console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{folder}[/bold] …")
-    from ffml.runs.config import rebuilt_experiment, saved_config
+    from ffml.data.sources import SQL, SQL_URL, is_url, table_preprocessing
+    from ffml.runs.config import rebuilt_experiment, saved_config, saved_preprocessing
     from ffml.runs.directory import RunDirectory
     from ffml.runtime import configure
 
     saved = saved_config(folder)
     learned = saved["run"]["data"]
-    if data not in (None, learned):
+    is_query = learned == SQL
+    if data not in (None, learned) and not (is_query and is_url(str(data))):
         raise FFMLError(f"{folder} is a run on '{learned}', not on '{data}'; leave out '{data}'")
+    sql_url = (data if data != SQL else None) or os.environ.get(SQL_URL) if is_query else None
     configure(saved.get("devices"))  # a sum over another number of devices rounds otherwise
-    experiment = rebuilt_experiment(saved, str(data_home) if data_home else None, sql_url)
-    directory = RunDirectory(folder, experiment)
+    experiment = rebuilt_experiment(
+        saved, sql_url=sql_url, preprocessing=saved_preprocessing(folder)
+    )
+    preprocessing = table_preprocessing(experiment.stream)  # unless a round has left its own
+    directory = RunDirectory(folder, experiment, preprocessing=preprocessing)
     for note in directory.resume():
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
     if directory.is_finished():
@@ -78,7 +124,8 @@ def resume_stream(
 
 def _play(console: Console, directory: "RunDirectory", as_json: bool) -> None:
     """Play the rounds that are left, then write what a person reads."""
-    from ffml.experiment import num_rounds
+    from ffml.experiment.build import num_rounds
+    from ffml.report import write_pages
 
     experiment, status = directory.experiment, "complete"
     with Live(console, experiment, num_rounds(experiment.config, experiment.stream)) as live:
@@ -93,14 +140,14 @@ def _play(console: Console, directory: "RunDirectory", as_json: bool) -> None:
             status = "interrupted"
         except FFMLError:
             if directory.rounds:  # what was done stays, and can be gone on with
-                directory.finish("interrupted")
+                directory.finish("interrupted", write_pages)
             else:
                 directory.discard()
             raise
     if not directory.rounds:
         console.print("interrupted before the first round was done; nothing to report")
         raise typer.Exit(130)
-    report = directory.finish(status)
+    report = directory.finish(status, write_pages)
     _show(console, directory, status, as_json)
     console.print(
         f"Report: [bold]{report}[/bold]   (all files: {directory.folder})", soft_wrap=True

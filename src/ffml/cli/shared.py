@@ -1,11 +1,11 @@
-"""Options that `run`, `compare`, `tune` and `reproduce` share."""
+"""Options that several commands share."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-TABLE = "Your own table (guessed where only one column will do)"
+TABLE = "Your own table (columns with usual names are found without)"
+HOW = "How to learn"
 OUTPUT = "Output"
 
 
@@ -14,15 +14,64 @@ def option(panel: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
 
 
-Label = Annotated[str | None, option(TABLE, "Column to predict.")]
+def data_argument(databases: bool = True) -> Any:
+    """Declare the argument that says what to learn from."""
+    more = ", or a database: sqlite:///FILE, postgresql://… (with --query)" if databases else ""
+    text = f"A data set (see `ffml datasets`), a table (.csv, .parquet, a folder of them){more}."
+    return typer.Argument(help=text, show_default=False, metavar="DATA")
+
+
+Label = Annotated[str | None, option(TABLE, "Column to predict: two values.", metavar="COLUMN")]
+Positive = Annotated[
+    str | None, option(TABLE, "The label's favourable value, such as yes.", metavar="VALUE")
+]
 Sensitive = Annotated[
-    list[str] | None, option(TABLE, "Protected column; give it again for several.")
+    list[str] | None,
+    option(TABLE, "Column with groups to compare; give it again for several.", metavar="COLUMN"),
 ]
-TaskColumn = Annotated[str | None, option(TABLE, "Column whose values are the tasks.")]
-Order = Annotated[str | None, option(TABLE, "Column that orders the tasks.")]
-Positive = Annotated[str | None, option(TABLE, "Label value that counts as 1.")]
-Drop = Annotated[list[str] | None, option(TABLE, "Column to leave out.")]
-DataHome = Annotated[
-    Path | None,
-    option(OUTPUT, "Where downloaded data are kept. (default: $FFML_DATA_HOME, or the user cache)"),
+TaskColumn = Annotated[
+    str | None,
+    option(TABLE, "Column that says which rows belong together: month, …", metavar="COLUMN"),
 ]
+Drop = Annotated[
+    list[str] | None,
+    option(TABLE, "Column to leave out; give it again for several.", metavar="COLUMN"),
+]
+Query = Annotated[
+    str | None,
+    option(
+        TABLE,
+        "SQL query whose rows are the table. Without DATA it asks $FFML_SQL_URL.",
+        metavar="SQL",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    option(
+        HOW,
+        "Any other setting, such as outer_lr=0.05, model=mlp or data.order=month; give it again "
+        "for several. `ffml methods NAME` lists them.",
+        "--set",
+        metavar="NAME=VALUE",
+    ),
+]
+Quiet = Annotated[bool, option(OUTPUT, "Print nothing but errors.", "--quiet", "-q")]
+Json = Annotated[bool, option(OUTPUT, "Print the result as JSON.", "--json")]
+
+
+def split_options(texts: list[str] | None, **columns: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings of ``--set``, and the options of the data.
+
+    Args:
+        texts: what ``--set`` was given.
+        **columns: options of the command line that say what a table's columns are.
+    """
+    from ffml.cli.values import parse_settings
+    from ffml.experiment.configfile import split_data
+
+    settings, options = split_data(parse_settings(texts or ()))
+    return settings, options | {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in columns.items()
+        if value not in (None, [])
+    }

@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ffml.base import FFMLError
 from ffml.cli import shared
 from ffml.cli.shared import OUTPUT, option
@@ -15,15 +13,14 @@ WHAT, HOW = "What to try", "How to choose"
 
 
 def tune(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A data set (see `ffml datasets`), or a table: .csv, .parquet, a folder of them.",
-            show_default=False,
-        ),
-    ],
+    data: Annotated[str, shared.data_argument(databases=False)],
     method: Annotated[
-        str, option(WHAT, "Whose settings to try; see `ffml methods`. (default: ffml)")
+        str,
+        option(
+            WHAT,
+            "Whose settings to try, with wrappers and settings of its own: 'ffml with=evened'; see "
+            "`ffml methods`. (default: ffml)",
+        ),
     ] = "ffml",
     space: Annotated[
         str | None,
@@ -37,7 +34,7 @@ def tune(
         list[str] | None,
         option(
             WHAT,
-            "Values of one setting, such as inner_lr=0.03,0.1,0.3; again for several: all "
+            "Values of one setting, such as inner.lr=0.03,0.1,0.3; again for several: all "
             "combinations are tried. + joins what belongs together: bounds=0.02+0.05,0.1+0.1",
             metavar="NAME=V1,V2,…",
         ),
@@ -54,7 +51,7 @@ def tune(
         list[str] | None,
         option(
             WHAT,
-            "One value for all, such as num_outer_steps=20.",
+            "One value for all, such as num_outer_steps=20 or data.order=month.",
             "--set",
             metavar="NAME=VALUE",
         ),
@@ -81,10 +78,9 @@ def tune(
         option(HOW, "Rounds judged on fewer rows do not count. (default: 50; crime: 10)"),
     ] = None,
     label: shared.Label = None,
+    positive: shared.Positive = None,
     sensitive: shared.Sensitive = None,
     task: shared.TaskColumn = None,
-    order: shared.Order = None,
-    positive: shared.Positive = None,
     drop: shared.Drop = None,
     chunk: Annotated[
         int | None,
@@ -94,47 +90,45 @@ def tune(
         Path | None,
         option(OUTPUT, "Folder for results; finished ones are kept. (default: tune/DATA)"),
     ] = None,
-    data_home: shared.DataHome = None,
-    quiet: Annotated[bool, option(OUTPUT, "No progress, no tables.", "--quiet", "-q")] = False,
-    json_output: Annotated[
-        bool, option(OUTPUT, "Print what was chosen as JSON.", "--json")
-    ] = False,
+    quiet: shared.Quiet = False,
+    json_output: shared.Json = False,
 ) -> None:
     """Try many settings and choose one, on seeds and rounds that no table reports.
 
-    [bold]Example:[/bold] ffml tune adult --grid bounds=0,0.02,0.05 --grid inner_lr=0.03,0.1,0.3
+    [bold]Example:[/bold] ffml tune adult --grid bounds=0,0.02,0.05 --grid inner.lr=0.03,0.1,0.3
     """
-    from ffml.cli.data import resolve, table_options
-    from ffml.cli.tuning import Wanted, tune_settings
-    from ffml.cli.values import parse_seeds, parse_settings
+    from ffml.cli.tuning import TuneOptions, tune_settings
+    from ffml.cli.values import parse_seeds
+    from ffml.data.sources import find_table
 
-    roles = table_options(
-        label=label, sensitive=sensitive, task=task, order=order, positive=positive, drop=drop
+    given, roles = shared.split_options(
+        settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop
     )
+    if rounds is not None:
+        given["rounds"] = rounds
     for name, target in (("target-dp", target_dp), ("target-eo", target_eo)):
         if not 0 < target <= 1.2:  # above 1: to be safe on unlucky seeds
             raise FFMLError(f"--{name} must be above 0 and at most 1.2, got {target:g}")
     for name, least in (("chunk", chunk), ("min-validation", min_validation), ("random", random)):
         if least is not None and least < 1:
             raise FFMLError(f"--{name} must be >= 1, got {least}")
-    source, options = resolve(data, roles, None)
+    found = find_table(data, roles)
     tune_settings(
-        Wanted(
-            data=source,
-            data_options=options,
+        TuneOptions(
+            data=found.data,
+            data_options=found.options,
             method=method,
             space=space,
             grid=tuple(grid or ()),
             random=random,
-            given=parse_settings(settings or ()) | ({} if rounds is None else {"rounds": rounds}),
+            given=given,
             preset=preset,
             targets=(target_dp, target_eo),
             seeds=None if seeds is None else parse_seeds(seeds),
             min_validation=min_validation,
         ),
         chunk=chunk,
-        out=out or Path("tune") / Path(source).stem,
-        data_home=data_home,
+        out=out or Path("tune") / Path(found.data).stem,
         quiet=quiet,
         as_json=json_output,
         command=shlex.join(["ffml", *sys.argv[1:]]),

@@ -9,15 +9,15 @@ from rich.console import Console
 
 from ffml.base import FFMLError
 from ffml.cli.tuning_view import ChunkProgress, announce, show_best, verdict
-from ffml.cli.values import parse_settings
+from ffml.cli.values import parse_settings, parse_variant
 
 if TYPE_CHECKING:
-    from ffml.tuning import Search
+    from ffml.studies.tuning import Search
 
-LISTS = ("constraints", "bounds", "hidden")  # whose values have parts, joined by +
+LISTS = ("constraints", "bounds", "model.hidden")  # whose values have parts, joined by +
 
 
-class Wanted(NamedTuple):
+class TuneOptions(NamedTuple):
     """What the options say together."""
 
     data: str
@@ -34,22 +34,21 @@ class Wanted(NamedTuple):
 
 
 def tune_settings(
-    wanted: Wanted,
+    options: TuneOptions,
     *,
     chunk: int | None,
     out: Path,
-    data_home: Path | None,
     quiet: bool,
     as_json: bool,
     command: str,
 ) -> None:
     """Compute what is missing and choose. Nothing is written before everything is checked."""
     console = Console(stderr=as_json, quiet=quiet)
-    console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{wanted.data}[/bold] …")
-    from ffml.runs.directory import check_writable
+    console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{options.data}[/bold] …")
     from ffml.runs.files import to_json
+    from ffml.runs.ownership import check_results
     from ffml.runtime import configure
-    from ffml.tuning import (
+    from ffml.studies.tuning import (
         ChunkStore,
         Rule,
         check_search,
@@ -60,22 +59,22 @@ def tune_settings(
     )
 
     configure()  # before settings are checked, for which learners are built
-    search = _search(wanted)
-    check_writable(out, overwrite=True)
-    span = check_search(search, data_home)
+    search = _search(options)
     store = ChunkStore(out / "chunks")
+    check_results(out, store.folder)
+    span = check_search(search)
     chunks = unfinished_chunks(search, store, span.schema, chunk)
     announce(console, search, span, chunks)
     try:
         with ChunkProgress(console, chunks, span.last) as progress:
-            run_chunks(chunks, store, data_home=data_home, progress=progress.show)
+            run_chunks(chunks, store, progress=progress.show)
     except KeyboardInterrupt:
         console.print(
             f"interrupted; finished chunks are in {store.folder}. Go on with the same command.",
             soft_wrap=True,
         )
         raise typer.Exit(130) from None
-    rule = Rule(*wanted.targets)
+    rule = Rule(*options.targets)
     table = ranked(store.load(search.cells), rule)
     facts = {"command": command, "seconds": store.seconds(search.cells)}
     document = write_search(out, search, span, table, rule, facts)
@@ -94,15 +93,15 @@ def tune_settings(
 def parse_grid(texts: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
     """Read ``name=v1,v2,…``; parts of one value are joined by +.
 
-    >>> parse_grid(("inner_lr=0.1,1e+0", "bounds=0.02,0.02+0.05", "dual_lr=null,1"))
-    {'inner_lr': (0.1, 1.0), 'bounds': ((0.02,), (0.02, 0.05)), 'dual_lr': (None, 1.0)}
+    >>> parse_grid(("inner.lr=0.1,1e+0", "bounds=0.02,0.02+0.05", "dual_lr=null,1"))
+    {'inner.lr': (0.1, 1.0), 'bounds': ((0.02,), (0.02, 0.05)), 'dual_lr': (None, 1.0)}
     """
     axes: dict[str, tuple[Any, ...]] = {}
     for text in texts:
         name, equals, values = text.partition("=")
         name = name.strip().replace("-", "_")
         if not (equals and name and all(part.strip() for part in values.split(","))):
-            raise FFMLError(f"--grid takes NAME=V1,V2,… such as inner_lr=0.1,0.3, got '{text}'")
+            raise FFMLError(f"--grid takes NAME=V1,V2,… such as inner.lr=0.1,0.3, got '{text}'")
         if name in axes:
             raise FFMLError(f"--grid has '{name}' twice; give all its values at once")
         parts = [part.strip() for part in values.split(",")]
@@ -112,31 +111,40 @@ def parse_grid(texts: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
     return axes
 
 
-def _search(wanted: Wanted) -> "Search":
+def _search(options: TuneOptions) -> "Search":
     """Say what to try; refuses what cannot be tried."""
-    from ffml.checks import one_of
+    from ffml.border import one_of
+    from ffml.data.sources import is_table
+    from ffml.data.tables import open_table
     from ffml.methods import METHODS
-    from ffml.sources import is_table
-    from ffml.tables import open_table
-    from ffml.tuning import SEEDS, SPACES, draw_settings, grid_settings, plan_search, space_axes
-
-    one_of("method", wanted.method, METHODS)
-    given = parse_grid(wanted.grid)
-    named = wanted.space or (None if given else "default")
-    axes: dict[str, Any] = dict(space_axes(named, wanted.method)) if named else {}
-    axes = {name: values for name, values in axes.items() if name not in wanted.given} | given
-    draws = wanted.random or (SPACES[named].draws if named else None)
-    tried = (
-        draw_settings(axes, draws, wanted.method) if draws else grid_settings(axes, wanted.method)
+    from ffml.studies.compare import known_kinds
+    from ffml.studies.tuning import (
+        SEEDS,
+        SPACES,
+        draw_settings,
+        grid_settings,
+        plan_search,
+        space_axes,
     )
+
+    _, method, own = parse_variant(options.method)
+    one_of("method", method, METHODS)
+    common = options.given | dict(own)
+    tried_by_hand = parse_grid(options.grid)
+    named = options.space or (None if tried_by_hand else "default")
+    preset = options.preset or (SPACES[named].preset if named in SPACES else "default")
+    kinds = known_kinds(options.data, common | {"method": method}, preset)
+    axes: dict[str, Any] = dict(space_axes(named, kinds)) if named else {}
+    axes = {name: values for name, values in axes.items() if name not in common} | tried_by_hand
+    draws = options.random or (SPACES[named].draws if named else None)
     return plan_search(
-        wanted.data,
-        tried,
-        method=wanted.method,
-        given=wanted.given,
-        preset=wanted.preset or (SPACES[named].preset if named else "default"),
-        seeds=SEEDS if wanted.seeds is None else wanted.seeds,
-        min_validation=wanted.min_validation,
-        data_options=wanted.data_options,
-        fingerprint=open_table(wanted.data).fingerprint() if is_table(wanted.data) else "",
+        options.data,
+        draw_settings(axes, draws, kinds) if draws else grid_settings(axes),
+        method=method,
+        given=common,
+        preset=preset,
+        seeds=SEEDS if options.seeds is None else options.seeds,
+        min_validation=options.min_validation,
+        data_options=options.data_options,
+        fingerprint=open_table(options.data).fingerprint() if is_table(options.data) else "",
     )

@@ -12,7 +12,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ffml.tuning import Chunk, Search, Span
+    from ffml.studies.tuning import Chunk, Search, Span
 
 SHOWN = 10  # settings in the printed table
 
@@ -29,7 +29,7 @@ def announce(console: Console, search: "Search", span: "Span", chunks: list["Chu
         f"{_count(len(chunks), 'chunk')} of {_count(programs, 'program')}\n"
         f"judged in rounds {span.first} to {span.last} of {span.rounds} with at least "
         f"{search.min_validation} validation rows, seeds {search.seed_words}; "
-        "tables report later rounds and other seeds",
+        "tables report later rounds and other seeds (of the same tasks)",
         highlight=False,
         soft_wrap=True,
     )
@@ -86,7 +86,8 @@ def show_best(console: Console, search: "Search", table: "pd.DataFrame") -> None
     """Print the best settings in the rule's order; an empty line follows those that are as fair."""
     shown = Table(
         title=f"\nBest {min(SHOWN, len(table))} of {_count(len(table), 'setting')} (mean ± "
-        "standard error over seeds)",
+        "standard error over seeds; gap: typical gap in points; defined: in how many judged rounds "
+        "DP and EO were)",
         title_justify="left",
         title_style="bold",
         box=SIMPLE_HEAD,
@@ -96,14 +97,17 @@ def show_best(console: Console, search: "Search", table: "pd.DataFrame") -> None
     several = [n for n in search.names if len({str(s.get(n)) for s in search.settings}) > 1]
     for name in several or search.names:
         shown.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
-    for name in ("DP/ceil", "EO/ceil", "bal.acc", "collapsed"):
+    for name in ("gap", "DP/ceil", "EO/ceil", "defined", "bal.acc", "collapsed"):
         shown.add_column(name, justify="right", no_wrap=True)
     as_fair = int(table["as_fair"].sum())  # they come first
     for position, (number, row) in enumerate(table.head(SHOWN).iterrows(), 1):
         setting = search.settings[int(str(number)) - 1]
         shown.add_row(
             *(_word(setting.get(name)) for name in several or search.names),
-            *(_mean(row, m) for m in ("dp_of_ceiling", "eo_of_ceiling", "balanced_accuracy")),
+            "–" if math.isnan(row["typical_gap"]) else f"{100 * row['typical_gap']:.1f}",
+            *(_mean(row, metric) for metric in ("dp_of_ceiling", "eo_of_ceiling")),
+            f"{row['dp_rounds']:.0f},{row['eo_rounds']:.0f}/{row['rounds']:.0f}",
+            _mean(row, "balanced_accuracy"),
             f"{100 * row['collapsed']:.1f} %",
             end_section=position == as_fair,
         )

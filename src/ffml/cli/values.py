@@ -1,24 +1,17 @@
 """Values that are written as text: ``--set name=value``, ``--seeds``, methods with settings."""
 
-import inspect
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from ffml.base import FFMLError
+from ffml.kinds import described, fits
 
 if TYPE_CHECKING:
-    from ffml.compare import Variant
+    from ffml.studies.compare import Variant
 
-_KINDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a word",
-    type(None): "null",
-}
+NO_WRAPPER = "none"
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -52,65 +45,83 @@ def parse_seeds_of_data(texts: Iterable[str]) -> tuple[list[int] | None, dict[st
 
 
 def parse_settings(texts: Iterable[str], given_by: str = "--set") -> dict[str, Any]:
-    """Read ``name=value``; a value is JSON or a word, and several have commas between them.
+    """Read ``name=value`` by the kind of the setting; several values have commas between them.
 
-    >>> parse_settings(["num_outer_steps=20", "constraints=dbc", "bounds=0.1,0.2", "dual_lr=null"])
-    {'num_outer_steps': 20, 'constraints': ('dbc',), 'bounds': (0.1, 0.2), 'dual_lr': None}
+    >>> parse_settings(["outer_lr=1", "model.hidden=40,40", "data.label=2020", "dual_lr=null"])
+    {'outer_lr': 1.0, 'model.hidden': (40, 40), 'data.label': '2020', 'dual_lr': None}
     """
-    known, settings = _annotations(), {}
+    settings: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not (equals and name and value):
-            raise FFMLError(f"{given_by} takes NAME=VALUE such as num_outer_steps=20, got '{text}'")
-        annotation = known.get(name, Any)
-        if get_origin(annotation) is tuple:
-            kind = get_args(annotation)[0]
-            parts = value.strip("[]()").split(",")
-            settings[name] = tuple(_read(name, part.strip(" \"'"), kind) for part in parts)
-        else:
-            settings[name] = _read(name, value, annotation)
+            raise FFMLError(f"{given_by} takes NAME=VALUE such as outer_lr=0.1, got '{text}'")
+        if name in ("method", "wrappers", "data"):
+            instead = {"wrappers": "--with", "method": "--method", "data": "DATA"}[name]
+            raise FFMLError(f"'{name}' is no setting; give it as {instead}")
+        from ffml.experiment.configfile import refuse_unknown_settings, setting_kinds
+
+        refuse_unknown_settings([name])
+        settings[name] = parse_value(name, value, setting_kinds().get(name, Any))
     return settings
 
 
-def parse_variant(text: str) -> "Variant":
-    """Read a method and settings of its own; what was written is its name in tables.
+def parse_value(name: str, text: str, kind: Any) -> Any:
+    """Read one value, and refuse one of another kind than the setting's.
 
-    >>> parse_variant("ffml  bounds=0,0.05 damping=1")
-    Variant(label='ffml bounds=0,0.05 damping=1', method='ffml', settings={'bounds': (0.0, 0.05),
-    'damping': 1.0})
+    >>> parse_value("bounds", "0.1,0.2", tuple[float, ...]), parse_value("seed", "7", int)
+    ((0.1, 0.2), 7)
     """
-    from ffml.compare import Variant
-
-    method, *settings = text.split() or [""]
-    return Variant(
-        " ".join([method, *settings]), method, parse_settings(settings, f"--method '{method} …'")
-    )
-
-
-def _read(name: str, text: str, annotation: Any) -> Any:
-    """Read one value, and refuse one of another kind than the setting's."""
-    try:
-        value = json.loads(text)
-    except ValueError:
+    kinds = get_args(kind) if get_origin(kind) is not tuple and get_args(kind) else (kind,)
+    several = next((k for k in kinds if get_origin(k) is tuple), None)
+    if several is not None and ("," in text or str not in kinds):
+        parts = [part.strip(" \"'") for part in text.strip("[]()").split(",")]
+        return tuple(parse_value(name, part, get_args(several)[0]) for part in parts)
+    if kind is Any and "," in text:
+        return tuple(_plain(part) for part in text.split(","))
+    value = _plain(text)
+    if not fits(value, kind):
         value = text
-    kinds = get_args(annotation) or (annotation,)
-    if not set(kinds) <= set(_KINDS) or type(value) in kinds:
-        return value
-    if float in kinds and type(value) is int:
-        return float(value)
-    raise FFMLError(
-        f"setting '{name}' takes {' or '.join(_KINDS[kind] for kind in kinds)}, got '{text}'"
+    if not fits(value, kind):
+        raise FFMLError(f"setting '{name}' takes {described(kind)}, got '{text}'")
+    return float(value) if float in kinds and int not in kinds and type(value) is int else value
+
+
+def parse_variant(text: str) -> "Variant":
+    """Read a method, wrappers and settings of its own; what was written is its name in tables.
+
+    >>> parse_variant("ffml  with=corrected,evened bounds=0,0.05")
+    Variant(label='ffml with=corrected,evened bounds=0,0.05', method='ffml',
+    settings={'bounds': (0.0, 0.05), 'wrappers': ('corrected', 'evened')})
+    """
+    from ffml.studies.compare import Variant
+
+    method, *words = text.split() or [""]
+    settings = parse_settings(
+        (word for word in words if not word.startswith("with=")), f"--method '{method} …'"
     )
+    for word in words:
+        if word.startswith("with="):
+            names = word.removeprefix("with=").split(",")
+            settings["wrappers"] = chosen_wrappers((), [name for name in names if name])
+    return Variant(" ".join([method, *words]), method, settings)
 
 
-def _annotations() -> dict[str, Any]:
-    """Return what kind of value each setting of a run or of a method takes."""
-    from ffml.experiment import RunConfig, method_defaults
-    from ffml.methods import METHODS
+def chosen_wrappers(preset: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
+    """Add wrappers to those of the preset; "none" takes the preset's away.
 
-    known: dict[str, Any] = {"hidden": tuple[int, ...]}
-    for method, factory in METHODS.items():
-        parameters = inspect.signature(factory).parameters
-        known |= {name: parameters[name].annotation for name in method_defaults(method)}
-    return known | {f.name: f.type for f in fields(RunConfig)}
+    >>> chosen_wrappers(["corrected"], ["evened"]), chosen_wrappers(["corrected"], ["none"])
+    (('corrected', 'evened'), ())
+    """
+    start = () if NO_WRAPPER in given else preset
+    return tuple(dict.fromkeys([*start, *(name for name in given if name != NO_WRAPPER)]))
+
+
+def _plain(text: str) -> Any:
+    """Read JSON, or a number such as .5 or inf; a word stays one."""
+    for read in (json.loads, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ffml.base import FFMLError, Params, Schema, SensitiveColumn, Task
-from ffml.checks import one_of
-from ffml.models import MODELS
-from ffml.scaling import RunningScaler
-from ffml.tables import Preprocessor
-from ffml.tables._columns import refuse_sparse
+from ffml.data.scaling import RunningScaler
+from ffml.data.tables import Preprocessor
+from ffml.data.tables._columns import refuse_sparse
+from ffml.forks import refuse_after_fork
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -26,8 +25,8 @@ from ffml.estimator import inputs as inputs
 
 if TYPE_CHECKING:
     from ffml.estimator.loop import SavedLoop
-    from ffml.experiment import RunConfig
-    from ffml.online import OnlineLoop, Round
+    from ffml.experiment.config import RunConfig
+    from ffml.online.loop import OnlineLoop, Round
 
 
 class FairMetaClassifier(ClassifierMixin, BaseEstimator):
@@ -45,52 +44,55 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
     Args:
         method: a name of `ffml.methods.METHODS`.
+        wrappers: names of `ffml.wrappers.WRAPPERS`, the first one innermost; None means those of
+            the default recipe, and () none.
         model: a name of `ffml.models.MODELS`: "linear" or "mlp".
         constraint: a name of `ffml.constraints.CONSTRAINTS`, several names, or None to learn
             without a constraint; only then may ``sensitive_features`` be left out.
         bound: the largest gap wanted, one for all constraints or one for each.
-        l2: weight of the penalty on θ.
         shots: rows of each class that an adaptation uses; of more, so many are drawn.
         validation_fraction: share of a task's rows on which its round is judged.
-        settings: other settings by name: the method's, such as ``num_outer_steps``; the model's
-            (``hidden``); memory's (``tasks_per_round``, ``rows_per_task``, ``memory_policy``,
-            ``memory_capacity``); and the rest of `ffml.experiment.RunConfig`.
+        settings: other settings by the names that ``ffml run --set`` takes: the method's
+            (``num_outer_steps``), its parts' (``inner.lr``), the model's (``model.hidden``), the
+            problem's (``problem.l2``), a wrapper's (``corrected.memory``), and memory's
+            (``tasks_per_round``, ``rows_per_task``, ``memory_policy``, ``memory_capacity``). What
+            is not given is as in ``ffml run``.
         random_state: the same number gives the same bytes; None gives others every time.
 
     Attributes:
         classes_: the two labels, sorted; the second one is the favourable decision.
         n_features_in_, feature_names_in_: what X must look like.
-        preprocessor_: how columns become numbers, see `ffml.tables.Preprocessor`: a missing
-            number is the median at fitting, a category not seen at fitting is all zeros.
+        preprocessor_: how columns become numbers, see `ffml.data.tables.Preprocessor`: a missing
+            number is the median of the first task, a category not seen at fitting is all zeros.
         schema_: features after preprocessing, sensitive columns and their groups.
-        rounds_: one `ffml.online.Round` for each task: metrics, counts, constraint values.
+        rounds_: one `ffml.online.loop.Round` for each task: metrics, counts, constraint values.
         n_rounds_: how many rounds were played.
         multipliers_: λ of every constraint.
-        loop_: the `ffml.online.OnlineLoop` behind it all.
+        loop_: the `ffml.online.loop.OnlineLoop` behind it all.
 
     A model decides by θ until it is adapted. Labels are drawn evenly while learning, so
     `predict_proba` is what the probability would be if both labels were equally frequent (if the
-    second were ``positive_weight`` times as frequent as the first, where ``settings`` have one).
+    second were ``problem.positive_weight`` times as frequent as the first, where ``settings`` have
+    one).
 
     >>> rng = np.random.default_rng(0)
     >>> sex, town = rng.choice(["f", "m"], 900), np.repeat(["Ulm", "Bonn", "Kiel"], 300)
     >>> X = rng.normal(size=(900, 3)) + np.outer(sex == "m", [1, 0, 0])
     >>> y = X @ [1, 1, 0] + rng.normal(size=900) > 0.5
-    >>> model = FairMetaClassifier(settings={"num_outer_steps": 20})
+    >>> model = FairMetaClassifier()
     >>> model.fit(X, y, sensitive_features=sex, tasks=town).n_rounds_
     3
     >>> adapted = model.adapt(X[:40], y[:40], sensitive_features=sex[:40])
     >>> adapted.predict_proba(X).shape
     (900, 2)
     >>> round(adapted.score(X, y), 1)
-    0.8
+    0.7
     """
 
     # What a fitted one keeps; the loop is there as such, or put aside since it was copied.
     _config: "RunConfig"
     _params: Params
     _scaler: RunningScaler
-    _model_predicts: bool
     _loop: "OnlineLoop"
     _saved: "SavedLoop"
 
@@ -98,20 +100,20 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self,
         method: str = "ffml",
         *,
+        wrappers: Sequence[str] | None = None,
         model: str = "linear",
         constraint: str | Sequence[str] | None = "demographic-parity",
         bound: float | Sequence[float] = 0.02,
-        l2: float = 0.0,
         shots: int = 100,
         validation_fraction: float = 0.5,
         settings: Mapping[str, Any] | None = None,
         random_state: Any = 0,
     ) -> None:
         self.method = method
+        self.wrappers = wrappers
         self.model = model
         self.constraint = constraint
         self.bound = bound
-        self.l2 = l2
         self.shots = shots
         self.validation_fraction = validation_fraction
         self.settings = settings
@@ -134,6 +136,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             sensitive_features: the group of each row; of several columns, each is constrained.
             tasks: the task of each row; tasks are played in the order of their first rows.
         """
+        refuse_after_fork()
         config = self._configure()
         table = self._table(X, reset=True)
         labels = inputs.read_labels(y, len(table))
@@ -142,7 +145,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         parts = {} if tasks is None else inputs.task_rows(tasks, len(table))
         if len(parts) < 2:
             parts = inputs.random_parts(labels == classes[1], config.seed)
-        self._start(config, table, classes, columns)
+        self._start(config, table, classes, columns, inputs.task_places(parts, len(table)))
         whole = self._task("", table, labels, sensitive_features)
         for name, rows in parts.items():
             self._play(Task(name, whole.x[rows], whole.y[rows], whole.groups[rows]))
@@ -171,6 +174,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             groups: all groups, if the first task may lack some: those of the only sensitive
                 column, or a mapping from columns to groups.
         """
+        refuse_after_fork()
         first = not self.__sklearn_is_fitted__()
         config = self._configure() if first else self._config
         table = self._table(X, reset=first)
@@ -200,9 +204,10 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             y: their labels.
             sensitive_features: the group of each.
             unlabelled: features of the people to be decided about, for methods that look at them
-                (FFML with ``settings={"predict_gaps": True}``).
+                (those with the wrapper "evened").
         """
         check_is_fitted(self)
+        refuse_after_fork()
         table = self._table(X, reset=False)
         support = self._task("", table, inputs.read_labels(y, len(table)), sensitive_features)
         from ffml.estimator.loop import decision
@@ -230,8 +235,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class ``(n, 2)``, as if both were equally frequent.
 
-        With a ``positive_weight`` among the settings, as if the second were so many times as
-        frequent as the first.
+        With a ``problem.positive_weight`` among the settings, as if the second were so many times
+        as frequent as the first.
         """
         logits = self.decision_function(X)
         return np.exp(-np.logaddexp(0, np.stack([logits, -logits], axis=1)))
@@ -307,11 +312,12 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         table: Any,
         classes: np.ndarray,
         columns: tuple[SensitiveColumn, ...],
+        tasks: np.ndarray | None = None,
     ) -> None:
         """Begin a stream that has no rounds yet."""
         from ffml.estimator.loop import new_loop
 
-        preprocessor = Preprocessor.fit(table)
+        preprocessor = Preprocessor.fit(table, tasks)
         schema = Schema(preprocessor.features, columns)
         self._loop = new_loop(config, schema, preprocessor.scaled)
         for name in ("_saved", "_params"):  # of an earlier fit: unfitted until this one is done
@@ -340,18 +346,16 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         from ffml.estimator.loop import decision
 
         loop = self.loop_
-        names, values = loop.problem.constraint_names, np.asarray(loop.state.multipliers)
+        names, values = loop.problem.constraint_names, loop.pair.multipliers
         self.n_rounds_ = loop.round
         self.multipliers_ = dict(zip(names, values.tolist(), strict=True))
         self._scaler = cast(RunningScaler, loop.scaler)
-        self._model_predicts = loop.learner.predict is loop.problem.apply
         self._params = decision(loop)
         return self
 
     @property
     def _logits(self) -> Callable[[Params, np.ndarray], np.ndarray]:
-        """The function that decides: the model's own, unless the method has another."""
-        if not self._model_predicts:
-            return self.loop_.learner.predict
-        config = self._config
-        return one_of("model", config.model, MODELS)(**config.model_settings).apply
+        """The function that decides. It takes NumPy arrays, and JAX does not start for it."""
+        from ffml.estimator.loop import functions
+
+        return functions(self._config, self.schema_)[1].predict

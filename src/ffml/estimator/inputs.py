@@ -8,9 +8,9 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.tables._columns import as_table
-from ffml.tables._roles import role_texts
-from ffml.tables._survey import _sensitive_column
+from ffml.data.tables._columns import as_table
+from ffml.data.tables._roles import role_texts
+from ffml.data.tables._survey import _sensitive_column
 
 # Where no sensitive features are given, there is nobody to compare with.
 NO_GROUPS = SensitiveColumn("(none)", ("everyone",))
@@ -147,6 +147,18 @@ def task_rows(tasks: Any, num_rows: int) -> dict[str, np.ndarray]:
     texts, codes = _coded(tasks, "tasks", "task", num_rows)
     order = np.argsort(codes, kind="stable")
     return dict(zip(texts, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
+
+
+def task_places(parts: Mapping[str, np.ndarray], num_rows: int) -> np.ndarray:
+    """Return the place in the stream of each row's task.
+
+    >>> task_places({"b": np.array([0, 2]), "a": np.array([1])}, 3)
+    array([0, 1, 0])
+    """
+    places = np.zeros(num_rows, int)
+    for place, rows in enumerate(parts.values()):
+        places[rows] = place
+    return places
 
 
 def random_parts(codes: np.ndarray, seed: int) -> dict[str, np.ndarray]:

@@ -1,8 +1,7 @@
 """The loop behind the estimator: built from its parameters, put aside as arrays, taken up again."""
 
 import numbers
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -10,54 +9,30 @@ import jax
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ffml.base import (
-    FFMLError,
-    LabelledTask,
-    Learner,
-    Params,
-    Problem,
-    Schema,
-    SensitiveColumn,
-    Sides,
-    Task,
-)
-from ffml.checks import at_least, one_of
-from ffml.constraints import CONSTRAINTS, Constraint, demographic_parity
-from ffml.evaluation import support_batch, with_people
-from ffml.experiment import (
-    RunConfig,
-    build_constraint,
-    build_learner,
-    build_loop,
-    build_model,
-    configure_run,
-    memory_settings,
-)
-from ffml.methods import METHODS
-from ffml.models import MODELS
-from ffml.online import CROWD, SUPPORT, OnlineLoop
-from ffml.scaling import RunningScaler
+from ffml.base import FFMLError, LabelledTask, Learner, Params, Problem, Schema, Task
+from ffml.border import at_least
+from ffml.data.scaling import RunningScaler
+from ffml.experiment.build import build_for, build_loop, check_config
+from ffml.experiment.config import RunConfig, configure_run
+from ffml.experiment.recipes import Recipe
+from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
+from ffml.online.loop import OnlineLoop
+from ffml.problem.models import MODELS
+from ffml.problem.notions import CONSTRAINTS
+from ffml.wrappers import WRAPPERS
 
-# What leaves the compiled functions as they are.
-_PROTOCOL = {"augment_to", "judge_from", "judge_min_rows"}
-_DATA = {"data", "data_options", "rounds", "seed", "validation_fraction"} | _PROTOCOL
-_MEMORY = {"tasks_per_round", "rows_per_task", "memory_policy", "memory_capacity"}
-_INAPPLICABLE = {"data", "data_options", "rounds", "method_settings", "model_settings"} | _PROTOCOL
-_PARAMETER = {"constraints": "constraint", "bounds": "bound", "seed": "random_state"}
-_SHAPING = tuple(f.name for f in fields(RunConfig) if f.name not in _DATA | _MEMORY)
-
-
-def _without_entries(function: Callable) -> Callable:
-    def nothing(*given: Any) -> Any:
-        entries = function(*given)
-        if isinstance(entries, Sides):
-            return Sides(*(part[:, :0] for part in entries))
-        return entries[:0]
-
-    return nothing
-
-
-_UNCONSTRAINED = Constraint(*(_without_entries(f) for f in demographic_parity(0.0)))
+# Settings that the classifier has as parameters of its own, by their names in a run.
+_PARAMETERS = {
+    "method": "method",
+    "wrappers": "wrappers",
+    "model": "model",
+    "constraints": "constraint",
+    "bounds": "bound",
+    "shots": "shots",
+    "validation_fraction": "validation_fraction",
+    "seed": "random_state",
+}
+_INAPPLICABLE = ("data", "data_options", "rounds", "augment_to", "judge_from", "judge_min_rows")
 
 
 class SavedLoop(NamedTuple):
@@ -75,31 +50,37 @@ class SavedLoop(NamedTuple):
 def configure(parameters: Mapping[str, Any]) -> RunConfig:
     """Turn the estimator's parameters into a run's configuration, refusing what cannot work."""
     given = dict(parameters)
-    names, bounds = given.pop("constraint"), given.pop("bound")
-    given["constraints"] = () if names is None else tuple(np.ravel(names).tolist())
-    try:
-        given["bounds"] = tuple(float(bound) for bound in np.ravel(bounds).tolist())
-    except (TypeError, ValueError) as error:
-        raise FFMLError(f"bound must be a number, or one for each constraint: {error}") from error
+    given["constraints"] = _names(given.pop("constraint"))
+    given["bounds"] = _numbers(given.pop("bound"))
     given["seed"] = _seed(given.pop("random_state"))
+    wrappers = given.pop("wrappers")
+    if wrappers is not None:
+        given["wrappers"] = _names(wrappers)
     settings = dict(given.pop("settings") or {})
     for name in settings:
-        if name in given:
-            raise FFMLError(f"settings holds {name!r}; pass {_PARAMETER.get(name, name)}= instead")
+        if name in _PARAMETERS:
+            raise FFMLError(f"settings holds {name!r}; pass {_PARAMETERS[name]}= instead")
         if name in _INAPPLICABLE:
             raise FFMLError(f"settings holds {name!r}, which a classifier has not; leave it out")
     config = configure_run("", given | settings)
-    build_model(config)
-    memory_settings(config)
-    if config.constraints:
-        build_constraint(config)
+    check_config(config)
     return config
+
+
+def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    return () if given is None else tuple(np.ravel(given).tolist())
+
+
+def _numbers(bound: float | Sequence[float]) -> tuple[float, ...]:
+    try:
+        return tuple(float(value) for value in np.ravel(bound).tolist())
+    except (TypeError, ValueError) as error:
+        raise FFMLError(f"bound must be a number, or one for each constraint: {error}") from error
 
 
 def new_loop(config: RunConfig, schema: Schema, scaled: np.ndarray) -> OnlineLoop:
     """Start a loop that has not played yet."""
-    problem, learner = _functions(config, schema)
-    return build_loop(config, schema, problem, learner, RunningScaler.empty(scaled))
+    return build_loop(config, *functions(config, schema), RunningScaler.empty(scaled))
 
 
 def save_loop(loop: OnlineLoop) -> SavedLoop:
@@ -117,8 +98,7 @@ def save_loop(loop: OnlineLoop) -> SavedLoop:
 
 def resumed_loop(config: RunConfig, schema: Schema, saved: SavedLoop) -> OnlineLoop:
     """Take up a loop where it was put aside; the next round is the same as it would have been."""
-    problem, learner = _functions(config, schema)
-    loop = build_loop(config, schema, problem, learner, saved.scaler)
+    loop = build_loop(config, *functions(config, schema), saved.scaler)
     loop.round, loop.state = saved.round, saved.state
     loop.memory.tasks, loop.memory.seen = list(saved.tasks), saved.seen
     loop.violation, loop.clipped_violation = saved.violation, saved.clipped_violation
@@ -140,17 +120,14 @@ def decision(
     """
     width, columns = len(loop.schema.features), len(loop.schema.sensitive)
     nobody = Task("", np.zeros((1, width)), np.zeros(1), np.zeros((1, columns), np.int32))
-    task = nobody if support is None else support
     scaled = (lambda x: x) if loop.scaler is None else loop.scaler.transform
-    task = task._replace(x=scaled(task.x))
-    rows = np.arange(0 if support is None else len(task.y))
-    rng = np.random.default_rng([loop.seed, loop.round + 1, SUPPORT])
-    batch = support_batch(task, loop.schema, rows, loop.shots, rng)
-    if people is not None:
-        rng = np.random.default_rng([loop.seed, loop.round + 1, CROWD])
-        batch = with_people(batch, loop.learner, scaled(people), rng)
-    adapt = jax.jit(loop.learner.adapt) if loop.learner.pure else loop.learner.adapt
-    return jax.tree.map(_double, jax.device_get(adapt(loop.state, batch)))
+    task = nobody if support is None else support
+    params = loop.decide(
+        task._replace(x=scaled(task.x)),
+        rows=np.arange(0) if support is None else None,
+        people=None if people is None else scaled(people),
+    )
+    return jax.tree.map(_double, params)
 
 
 def _double(leaf: Any) -> Any:
@@ -165,31 +142,35 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
-    """Find or make the problem and the learner for a configuration."""
-    key = tuple(
-        tuple(sorted(value.items())) if isinstance(value, dict) else value
-        for value in (getattr(config, name) for name in _SHAPING)
-    )
+def functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
+    """Build the problem and the learner; equal classifiers share them, so JAX compiles them once.
+
+    Names of features do not matter. A name that was registered anew stands for something else.
+    """
+    recipe = config.recipe
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.settings.items()}
+    slots = DEFAULT_PARTS.get(recipe.method, {})
     factories = (
-        one_of("method", config.method, METHODS),
-        one_of("model", config.model, MODELS),
-        *(one_of("constraint", name, CONSTRAINTS) for name in config.constraints),
+        METHODS[recipe.method],
+        MODELS[recipe.part("model")],
+        *(PARTS[slot][recipe.part(slot)] for slot in slots),
+        *(WRAPPERS[name] for name in recipe.wrappers),
+        *(CONSTRAINTS[name] for name in config.constraints),
     )
-    return _shared_functions(key, factories, len(schema.features), schema.sensitive)
+    return _shared_functions(
+        (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
+        (config.constraints, config.bounds, config.shots),
+        Schema(("",) * len(schema.features), schema.sensitive),
+        factories,
+    )
 
 
 @lru_cache(maxsize=32)
 def _shared_functions(
-    key: tuple, factories: tuple, num_features: int, sensitive: tuple[SensitiveColumn, ...]
+    recipe: tuple, asked: tuple, schema: Schema, factories: tuple
 ) -> tuple[Problem, Learner]:
-    """Make them once: equal classifiers have the same functions, so JAX compiles them once.
-
-    ``factories`` belong to the key alone: a name may have been registered anew.
-    """
-    values = dict(zip(_SHAPING, key, strict=True))
-    values |= {name: dict(values[name]) for name in ("method_settings", "model_settings")}
-    config = RunConfig("", **values)
-    constraint = build_constraint(config) if config.constraints else _UNCONSTRAINED
-    schema = Schema(("",) * num_features, sensitive)
-    return build_learner(config, schema, build_model(config), constraint)
+    del factories  # they belong to the key alone
+    method, wrappers, settings = recipe
+    constraints, bounds, shots = asked
+    built = Recipe(method, wrappers, dict(settings))
+    return build_for(RunConfig("", {}, constraints, bounds, built, shots=shots), schema)

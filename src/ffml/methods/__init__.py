@@ -1,6 +1,10 @@
-"""Methods: one paper = one file. A factory takes a problem and settings, returns a `Learner`."""
+"""Methods: one paper = one file. A factory takes a problem, perhaps parts, and settings.
 
-from collections.abc import Callable
+It returns a `Learner`. A method's parts are its arguments ``inner`` and ``outer``.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ffml.base import Learner
 from ffml.methods._adp_olc import adp_olc
@@ -11,6 +15,8 @@ from ffml.methods._m_ftml import m_ftml
 from ffml.methods._ogdlc import ogdlc
 from ffml.methods._refit import refit
 from ffml.methods._twp import twp
+from ffml.methods.inner import INNER
+from ffml.methods.outer import OUTER
 
 METHODS: dict[str, Callable[..., Learner]] = {
     "ffml": ffml,
@@ -24,8 +30,17 @@ METHODS: dict[str, Callable[..., Learner]] = {
     "fairlearn-eo": fairlearn_eo,
 }
 
+# The parts that methods are put together from, and those that each has unless told otherwise.
+PARTS: dict[str, Mapping[str, Callable[..., Any]]] = {"inner": INNER, "outer": OUTER}
+DEFAULT_PARTS: dict[str, dict[str, str]] = {
+    "ffml": {"inner": "primal-dual", "outer": "mean-over-tasks"},
+    "m-ftml": {"inner": "gradient", "outer": "loss-only"},
+}
+
 __all__ = [
+    "DEFAULT_PARTS",
     "METHODS",
+    "PARTS",
     "adp_olc",
     "fairlearn_dp",
     "fairlearn_eo",

@@ -3,9 +3,10 @@
 import jax
 
 from ffml.base import Array, Batch, FFMLError, Learner, Params, Problem
-from ffml.checks import positive
+from ffml.border import positive
 from ffml.methods._online import online_learner
-from ffml.primal_dual import ascend, descend, lagrangian, project_to_ball
+from ffml.methods.primal_dual import ascend, descend, lagrangian, project_to_ball
+from ffml.problem.gaps import constraint, measurable
 
 
 def adp_olc(
@@ -31,7 +32,7 @@ def adp_olc(
     O(T^{1-β/2}).
 
     Args:
-        problem: loss and constraints, see `ffml.problem.fair_classification`.
+        problem: loss and constraints, see `ffml.fair_classification`.
         radius: R of the ball B that θ is projected onto. All steps scale with it, so that a
             ball much wider than needed means wild first steps and next to no multiplier.
         gradient_bound: G, bounding the slopes of f and g.
@@ -54,8 +55,8 @@ def adp_olc(
         primal_step = radius / (gradient_bound * t**exponent)  # η_t
         dual_step = 1 / (damping * (t + 1))  # μ_t
         slope = jax.grad(lagrangian, argnums=1)(problem, theta, lam, rows)
-        dual_slope = problem.constraint(theta, rows) - damping * lam
+        dual_slope = constraint(problem, theta, rows) - damping * lam
         new_theta = project_to_ball(descend(theta, slope, primal_step), radius)
-        return new_theta, ascend(lam, problem.measurable(rows) * dual_slope, dual_step)
+        return new_theta, ascend(lam, measurable(problem, rows) * dual_slope, dual_step)
 
     return online_learner(problem, rule, radius=radius, num_steps=num_steps, shots=shots)

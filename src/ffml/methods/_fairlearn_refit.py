@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ffml.base import Array, Learner, Params, Problem
-from ffml.checks import at_least, one_of, positive
+from ffml.border import at_least, one_of, positive
 from ffml.methods._refit import (
     BalancedLogistic,
     Rows,
@@ -17,7 +17,7 @@ from ffml.methods._refit import (
     refitting,
     repeated,
 )
-from ffml.problem import label_costs
+from ffml.problem.classification import label_costs
 
 CERTAIN = 1e-3  # a probability of 0 or 1 is reported this far from it: logits stay finite
 
@@ -82,6 +82,13 @@ def fairlearn_eo(
 
     As `fairlearn_dp`, with ``|P_Q(ŷ=1 | s, y) - P_Q(ŷ=1 | y)| <= ε`` for every group s and both
     labels y.
+
+    Args:
+        problem: only its number of constraints and its positive weight are used.
+        difference_bound: ε; the default is fairlearn's.
+        max_iter: most iterations of a fit.
+        inverse_l2: C of the logistic regression.
+        derandomize: "hash" or "majority", see `fairlearn_dp`.
     """
     return _fair_refit(
         problem, "EqualizedOdds", difference_bound, max_iter, inverse_l2, derandomize

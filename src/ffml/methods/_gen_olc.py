@@ -4,9 +4,10 @@ import jax
 import jax.numpy as jnp
 
 from ffml.base import Array, Batch, Learner, Params, Problem
-from ffml.checks import positive
+from ffml.border import positive
 from ffml.methods._online import online_learner
-from ffml.primal_dual import descend, project_to_ball
+from ffml.methods.primal_dual import descend, project_to_ball
+from ffml.problem.gaps import constraint, measurable
 
 
 def gen_olc(
@@ -34,7 +35,7 @@ def gen_olc(
     keeps its multiplier.
 
     Args:
-        problem: loss and constraints, see `ffml.problem.fair_classification`; its ``l2`` makes
+        problem: loss and constraints, see `ffml.fair_classification`; its ``l2`` makes
             the loss of a linear model strongly convex.
         lr: η for convex losses. The paper's is of the order 1/√T for T steps.
         strong_convexity: H₁; None for the convex case.
@@ -55,7 +56,7 @@ def gen_olc(
     scale = (problem.num_constraints + 1) * gradient_bound**2  # σ
 
     def clipped(theta: Params, rows: Batch) -> Array:
-        return jnp.maximum(problem.constraint(theta, rows), 0.0)
+        return jnp.maximum(constraint(problem, theta, rows), 0.0)
 
     def clipped_lagrangian(theta: Params, lam: Array, rows: Batch) -> Array:
         return problem.loss(theta, rows) + lam @ clipped(theta, rows)
@@ -65,6 +66,6 @@ def gen_olc(
         slope = jax.grad(clipped_lagrangian)(theta, lam, rows)
         new_theta = project_to_ball(descend(theta, slope, step_size), radius)
         best = clipped(new_theta, rows) / (scale * step_size)
-        return new_theta, jnp.where(problem.measurable(rows) > 0, best, lam)
+        return new_theta, jnp.where(measurable(problem, rows) > 0, best, lam)
 
     return online_learner(problem, rule, radius=radius, num_steps=num_steps, shots=shots)

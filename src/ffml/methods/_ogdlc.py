@@ -3,9 +3,10 @@
 import jax
 
 from ffml.base import Array, Batch, Learner, Params, Problem
-from ffml.checks import at_least, positive
+from ffml.border import at_least, positive
 from ffml.methods._online import online_learner
-from ffml.primal_dual import ascend, descend, lagrangian, project_to_ball
+from ffml.methods.primal_dual import ascend, descend, lagrangian, project_to_ball
+from ffml.problem.gaps import constraint, measurable
 
 
 def ogdlc(
@@ -28,7 +29,7 @@ def ogdlc(
     cannot measure keeps its multiplier.
 
     Args:
-        problem: loss and constraints, see `ffml.problem.fair_classification`.
+        problem: loss and constraints, see `ffml.fair_classification`.
         lr: η, step size of θ and of λ. The paper's is of the order R/(G√T) for T steps.
         damping: δ of the term in λ². The paper's bound asks for δ ≥ (m+1)G² + 2δ²η², with G
             bounding the slopes of f and g.
@@ -46,8 +47,8 @@ def ogdlc(
 
     def rule(theta: Params, lam: Array, rows: Batch, t: Array) -> tuple[Params, Array]:
         slope = jax.grad(lagrangian, argnums=1)(problem, theta, lam, rows)
-        dual_slope = problem.constraint(theta, rows) - damping * lr * lam
+        dual_slope = constraint(problem, theta, rows) - damping * lr * lam
         new_theta = project_to_ball(descend(theta, slope, lr), radius)
-        return new_theta, ascend(lam, problem.measurable(rows) * dual_slope, lr)
+        return new_theta, ascend(lam, measurable(problem, rows) * dual_slope, lr)
 
     return online_learner(problem, rule, radius=radius, num_steps=num_steps, shots=shots)

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 from jax import lax
 
-from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem
-from ffml.checks import at_least, positive
-from ffml.primal_dual import project_to_ball
-from ffml.sampling import draw_support_and_query
+from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem
+from ffml.border import at_least, positive
+from ffml.methods.info import looked_at, nothing_seen
+from ffml.methods.primal_dual import project_to_ball
+from ffml.methods.sampling import draw_support_and_query
+from ffml.problem.gaps import constraint, gaps
 
 Rule = Callable[[Params, Array, Batch, Array], tuple[Params, Array]]
 # ^ θ_t, λ_t, rows of the current task, t = 1, 2, … -> θ_{t+1}, λ_{t+1}
@@ -51,24 +52,28 @@ def online_learner(
         multipliers = jnp.full(problem.num_constraints, initial_multiplier, float)
         return OnlineState(params, multipliers, jnp.zeros((), int))
 
-    def adapt(state: OnlineState, support: Batch) -> Params:
+    def adapt(pair: Pair, support: Batch) -> Params:
         del support
-        return state.params
+        return pair.params
 
     def update(key: Array, state: OnlineState, task: LabelledTask, memory: LabelledTask):
         del memory  # of tasks before: not for those who learn from the current one alone
 
         def move(i: Array, carry: tuple[OnlineState, Info]) -> tuple[OnlineState, Info]:
-            (theta, lam, step), _ = carry
+            (theta, lam, step), info = carry
             rows, _ = draw_support_and_query(jax.random.fold_in(key, i), task, shots)
             new_theta, new_lam = rule(theta, lam, rows, step + 1)
-            moved = optax.tree.norm(optax.tree.sub(new_theta, theta))
-            change = moved / jnp.maximum(optax.tree.norm(theta), 1e-12)
-            seen = problem.loss(theta, rows), problem.constraint(theta, rows)
-            return OnlineState(new_theta, new_lam, step + 1), Info(*seen, i + 1, change)
+            seen = problem.loss(theta, rows), constraint(problem, theta, rows)
+            info = looked_at(info, *seen, gaps(problem, theta, rows))
+            return OnlineState(new_theta, new_lam, step + 1), info
 
-        nothing = jnp.zeros(())
-        no_info = Info(nothing, jnp.zeros(problem.num_constraints), jnp.zeros((), int), nothing)
-        return lax.fori_loop(0, num_steps, move, (OnlineState(*state), no_info))
+        return lax.fori_loop(0, num_steps, move, (OnlineState(*state), nothing_seen(problem)))
 
-    return Learner(init, adapt, problem.apply, update)
+    return Learner(
+        init,
+        adapt,
+        problem.apply,
+        update,
+        knowledge=lambda state: Pair(state.params, state.multipliers),
+        pair=lambda pair: pair,
+    )

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ffml.base import Array, Batch, FFMLError, Info, LabelledTask, Learner, Params, Problem
-from ffml.checks import positive
-from ffml.problem import label_costs
+from ffml.base import Array, Batch, FFMLError, Info, LabelledTask, Learner, Pair, Params, Problem
+from ffml.border import positive
+from ffml.problem.classification import label_costs
 
 
 class Rows(NamedTuple):
@@ -23,8 +23,6 @@ class Rows(NamedTuple):
 class RefitState(NamedTuple):
     """What was seen. There are no parameters between rounds: each decision is a new fit."""
 
-    params: Params  # none: {}
-    multipliers: Array  # none: 0
     seen: Rows
 
 
@@ -39,7 +37,7 @@ def refit(problem: Problem, *, inverse_l2: float = 1.0) -> Learner:
     Args:
         problem: only its number of constraints (the multipliers stay 0) and its positive weight
             are used.
-        inverse_l2: C.
+        inverse_l2: C of the logistic regression: the smaller, the smaller its weights.
 
     Reference: Pedregosa et al., "Scikit-learn: Machine Learning in Python", JMLR 12, 2011.
     """
@@ -68,6 +66,8 @@ def refitting(
     label was drawn less often than it occurs.
     """
 
+    no_multiplier = np.zeros(problem.num_constraints, np.float32)
+
     def init(key: Array) -> RefitState:
         del key
         nobody = Rows(
@@ -76,17 +76,27 @@ def refitting(
             np.zeros((0, 0), np.float32),
             np.zeros(0, np.int32),
         )
-        return RefitState({}, np.zeros(problem.num_constraints, np.float32), nobody)
+        return RefitState(nobody)
 
     def adapt(state: RefitState, support: Batch) -> Params:
         return fit(joined(state.seen, support_rows(support)))
 
     def update(key: Array, state: RefitState, task: LabelledTask, memory: LabelledTask):
         del key, memory
-        info = Info(0.0, np.zeros_like(state.multipliers), 0, 0.0)
-        return state._replace(seen=joined(state.seen, task_rows(task))), info
+        return RefitState(joined(state.seen, task_rows(task))), Info(
+            0.0, no_multiplier, no_multiplier, 0
+        )
 
-    return Learner(init, adapt, predict, update, pure=False)
+    return Learner(
+        init,
+        adapt,
+        predict,
+        update,
+        knowledge=lambda state: state,
+        pair=lambda state: Pair({}, no_multiplier),
+        pure=False,
+        constrained=False,
+    )
 
 
 def task_rows(task: LabelledTask) -> Rows:
@@ -101,21 +111,21 @@ def task_rows(task: LabelledTask) -> Rows:
 
 
 def support_rows(support: Batch) -> Rows:
-    """Take the different rows of a support draw, which goes through small classes repeatedly."""
+    """Take the distinct rows of a support draw, which goes through small classes repeatedly."""
     shots = len(support.y) // 2
     mask, weight = np.asarray(support.mask), np.asarray(support.weight)
-    in_pool = np.rint(weight[[0, shots]] * support.pool).astype(int)  # rows of each label
-    different = np.minimum(in_pool, shots)
-    rows = np.concatenate([label * shots + np.arange(n) for label, n in enumerate(different)])
+    in_pool = np.rint(weight[[0, shots]] * support.pool_size).astype(int)  # rows of each label
+    distinct = np.minimum(in_pool, shots)
+    rows = np.concatenate([label * shots + np.arange(n) for label, n in enumerate(distinct)])
     rows = rows[mask[rows] > 0]
-    rate = in_pool / np.maximum(different, 1)  # rows that each stands for
-    least = rate[different > 0].min(initial=np.inf)
-    totals = np.rint(different * rate / least).astype(int)
+    rate = in_pool / np.maximum(distinct, 1)  # rows that each stands for
+    least = rate[distinct > 0].min(initial=np.inf)
+    totals = np.rint(distinct * rate / least).astype(int)
     return Rows(
         np.asarray(support.x[rows], np.float32),
         np.asarray(support.y[rows], np.int32),
         np.asarray(support.s[rows], np.float32),
-        np.concatenate([_shares(*pair) for pair in zip(totals, different, strict=True)]),
+        np.concatenate([_shares(*pair) for pair in zip(totals, distinct, strict=True)]),
     )
 
 
@@ -150,12 +160,16 @@ class BalancedLogistic:
         self.inverse_l2, self.positive_weight = inverse_l2, positive_weight
 
     def fit(self, x: Any, y: Any, sample_weight: Any = None) -> "BalancedLogistic":
-        """Fit to rows of both labels."""
+        """Fit to rows of both labels; rows of weight 0 are as good as absent."""
         from sklearn.linear_model import LogisticRegression
 
         labels = np.asarray(y, int)
         weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, float)
         by_label = np.bincount(labels, weight, minlength=2)
+        if not by_label.all():  # all that counts has one label
+            only = constant_params(np.shape(x)[1], int(by_label[1] > 0))
+            self.coef_, self.intercept_ = only["w"][None], only["b"][None]
+            return self
         cost = np.array(label_costs(self.positive_weight))
         factor = cost * by_label.sum() / (2 * by_label)
         model = LogisticRegression(C=self.inverse_l2, max_iter=1000, solver="newton-cholesky")

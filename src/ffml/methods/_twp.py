@@ -3,9 +3,9 @@
 import jax
 
 from ffml.base import Array, Batch, Learner, Params, Problem
-from ffml.checks import at_least, positive
+from ffml.border import at_least, positive
 from ffml.methods._online import online_learner
-from ffml.primal_dual import descend, lagrangian, project_to_ball
+from ffml.methods.primal_dual import descend, lagrangian, project_to_ball
 
 
 def twp(
@@ -26,7 +26,7 @@ def twp(
     The multipliers that rounds report are β, and stay.
 
     Args:
-        problem: loss and constraints, see `ffml.problem.fair_classification`.
+        problem: loss and constraints, see `ffml.fair_classification`.
         lr: η, step size.
         penalty: β, what a violation costs.
         radius: R of the ball B that θ is projected onto.

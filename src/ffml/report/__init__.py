@@ -6,7 +6,14 @@ same bytes, and the page asks for nothing from elsewhere when it is opened.
 
 from pathlib import Path
 
-__all__ = ["write_model_card", "write_report"]
+__all__ = ["write_model_card", "write_pages", "write_report"]
+
+
+def write_pages(run_dir: Path) -> Path:
+    """Write report and model card of a run; return the report's path."""
+    report = write_report(run_dir)
+    write_model_card(run_dir)
+    return report
 
 
 def write_report(run_dir: Path) -> Path:

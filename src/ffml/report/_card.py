@@ -6,7 +6,7 @@ intervals: no sentence says that a model is fair.
 
 import numpy as np
 
-from ffml.report import _card_results, _facts, _words
+from ffml.report import _card_results, _facts, _recipe, _words
 from ffml.report._files import Run
 from ffml.report._markdown import bullets, escape, fenced, items, table
 from ffml.report._numbers import UNDEFINED, counted, listed
@@ -90,9 +90,13 @@ def _stream(run: Run) -> list[str]:
 def _method(run: Run) -> list[str]:
     summary = escape(run.config.get("method_summary") or "")
     asked = escape(_words.constraint_phrase(run)) or "none"
-    rows = [(escape(k), escape(v)) for k, v in _facts.setting_facts(run).items()]
     parts = ["## Method and settings", f"{summary} Constraint asked for: {asked}.".strip()]
-    return parts + ([table(["setting", "value"], rows)] if rows else [])
+    if wrappers := _recipe.wrapper_lines(run):
+        parts.append(bullets(map(escape, wrappers)))
+    parts.append("How the learner was put together, and what preset or command have set:")
+    parts.append(_listed_facts(_facts.recipe_facts(run)))
+    rows = [(escape(k), escape(v)) for k, v in _facts.setting_facts(run).items()]
+    return parts + (["All settings:", table(["setting", "value"], rows)] if rows else [])
 
 
 def _limitations(run: Run) -> list[str]:
@@ -107,20 +111,11 @@ def _limitations(run: Run) -> list[str]:
     ]
     if run.constraints:
         within, measured = _words.rounds_within_bounds(run)
-        rounds = (
-            "and a bound of 0 says where to aim"
-            if _words.aims_at_zero(run)
-            else f"they were within their bounds in {within} of {counted(measured, 'round')}"
-        )
         texts.append(
-            "The constraints bound a gap between the groups’ scores over time, not the gap between"
-            f" decisions in every round; {rounds}."
+            "The constraints bound gaps over time, not the gap in every round: taken one by one,"
+            f" {within} of {counted(measured, 'round')} were within all bounds."
         )
-    if estimated := _words.estimated_groups(run):
-        texts.append(
-            f"{estimated} The decision about a person may therefore depend on who else is decided"
-            " about, and it relies on features going with groups as they did in earlier tasks."
-        )
+    texts += [escape(limits) for limits in _recipe.wrapper_limits(run)]
     collapsed = int(run.summary.get("collapsed_rounds") or 0)
     if collapsed:
         texts.append(f"In {counted(collapsed, 'round')} everybody received the same decision.")

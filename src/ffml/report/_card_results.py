@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ffml.report import _tables, _words
+from ffml.report import _gaps, _tables, _words
 from ffml.report._files import Run
 from ffml.report._markdown import bullets, escape, table
 from ffml.report._numbers import UNDEFINED, counted, interval, listed, percent, rate
@@ -16,6 +16,7 @@ _METRICS = {
     "balanced_accuracy": "Balanced accuracy",
     "accuracy": "Accuracy",
 }
+_RATIO_CELLS = ("mean", "share", "rounds")
 
 
 def evaluation(run: Run) -> list[str]:
@@ -34,7 +35,47 @@ def evaluation(run: Run) -> list[str]:
         " and over the last third of them. The noise ceiling is what decisions unrelated to the"
         " groups would show on as many rows; intervals are bootstrapped.",
         table(header, rows),
+        *_gap_tables(run),
         *_constraints(run),
+    ]
+
+
+def _gap_tables(run: Run) -> list[str]:
+    """Return gaps round by round, and ratios with their ceilings, for each protected column."""
+    header = ["compared", "typical gap, all rounds", "long-run gap", "rounds"]
+    header += ["typical gap, last third", "long-run gap", "rounds"]
+    gaps = [
+        [
+            escape(f"{row['whose']}, {row['column']}: {row['comparison']}"),
+            *(
+                cell
+                for part in ("all", "last_third")
+                for cell in (
+                    f"{row[f'{part}_typical']} ({row[f'{part}_typical_interval']})",
+                    f"{row[f'{part}_long_run']} ({row[f'{part}_long_run_interval']})",
+                    row[f"{part}_rounds"],
+                )
+            ),
+        ]
+        for row in _gaps.gap_rows(run)
+    ]
+    ratios = [
+        [
+            escape(f"{row['metric']} ratio, {row['column']}"),
+            *(row[f"{part}_{k}"] for part in ("all", "last_third") for k in _RATIO_CELLS),
+        ]
+        for row in _gaps.ratio_rows(run)
+    ]
+    names = ["mean ratio", "all rounds", "of mean ceiling", "defined in judged rounds"]
+    names += ["last third", "of mean ceiling", "defined in judged rounds"]
+    return [
+        "Gaps between decision rates in percentage points, with 95 % intervals. The typical gap is"
+        " how far apart a group and the others are within a task, with chance taken out. In the"
+        " long-run gap, a mean of signed gaps, opposite gaps cancel. Rounds are those that could be"
+        " measured.",
+        table(header, gaps),
+        "Ratios by round, averaged over the rounds in which they are defined:",
+        table(names, ratios),
     ]
 
 

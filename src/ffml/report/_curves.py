@@ -42,7 +42,7 @@ def constraint_charts(run: Run) -> list[Chart]:
             run,
             "constraint",
             "Constraint values g",
-            "Gap minus its bound ε. At or below the line at 0: gap ≤ ε.",
+            "The round’s gap minus its bound ε. At or below 0 the gap is within its bound.",
             _constraint_series(run, "constraint"),
             infeasible_above=0.0,
         ),

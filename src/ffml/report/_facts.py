@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ffml.report import _numbers, _words
+from ffml.report import _numbers, _recipe, _words
 from ffml.report._files import Run
 
 
@@ -48,8 +48,6 @@ def run_facts(run: Run) -> dict[str, str]:
     config = run.config
     facts = {
         "Command": config.get("command"),
-        "Method": config.get("method"),
-        "Model": config.get("model"),
         "Constraints": _words.constraint_phrase(run) or "none",
         "Seed": config.get("seed"),
         "Rounds asked for": config.get("rounds") or "all",
@@ -61,8 +59,13 @@ def run_facts(run: Run) -> dict[str, str]:
     return {name: as_text(value) for name, value in facts.items()}
 
 
+def recipe_facts(run: Run) -> dict[str, str]:
+    """Say how the learner was put together."""
+    return {name: as_text(value) for name, value in _recipe.recipe_facts(run).items()}
+
+
 def setting_facts(run: Run) -> dict[str, str]:
-    """List all settings, the method's defaults among them."""
+    """List all settings, defaults among them."""
     return {name: as_text(value) for name, value in (run.config.get("settings") or {}).items()}
 
 

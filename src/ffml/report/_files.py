@@ -1,6 +1,5 @@
 """Read a run directory. An empty cell is undefined; here it becomes ``nan``, never 0 or 1."""
 
-import csv
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError
+from ffml.data.csvfile import read_csv
+from ffml.report._shapes import check_config, check_summary
 
 ROUND_COLUMNS = ("round", "task", "n_validation", "dp", "eo", "accuracy", "balanced_accuracy")
 GROUP_COLUMNS = ("round", "column", "group", "n", "n_label_1", "n_selected")
@@ -72,6 +73,8 @@ class Run:
         if isinstance(entry, dict) and key not in entry:
             raise FFMLError(f"summary.json has no {key!r} for {metric!r}: run again to write it")
         value = entry[key] if isinstance(entry, dict) else entry
+        if not isinstance(value, int | float | None):
+            raise FFMLError(f"summary.json has no number for {metric!r}: resume the run to mend it")
         return float("nan") if value is None else float(value)
 
 
@@ -88,8 +91,8 @@ def read_run(run_dir: Path) -> Run:
         timings=_read_csv(timings, ("round", "seconds")) if timings.exists() else None,
         inputs=_input_columns(run_dir),
     )
-    if "accuracy" not in run.summary.get("last_third", {}):
-        raise FFMLError(f"{run_dir / 'summary.json'} lacks the last third's means: run again")
+    check_config(run.config, run_dir / "config.json")
+    check_summary(run.summary, run_dir / "summary.json")
     if not len(run.rounds):
         raise FFMLError(f"{run_dir / 'rounds.csv'} has no rounds yet: let the run finish one first")
     return run
@@ -110,7 +113,7 @@ def _input_columns(run_dir: Path) -> tuple[str, ...]:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(_read(path))
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise FFMLError(f"{path} is not valid JSON ({error}): restore it or run again") from None
     if not isinstance(content, dict):
         raise FFMLError(f"{path} must hold a JSON object: restore it or run again")
@@ -118,13 +121,10 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _read_csv(path: Path, required: tuple[str, ...]) -> Table:
-    header, *rows = list(csv.reader(_read(path).splitlines(keepends=True))) or [[]]
+    header, *rows = read_csv(path) or [[]]
     missing = [name for name in required if name not in header]
     if missing:
         raise FFMLError(f"{path} lacks the column(s) {', '.join(missing)}: run again to write it")
-    if any(len(row) != len(header) for row in rows if row):
-        raise FFMLError(f"{path} has a row that is not whole: resume the run, or delete that row")
-    rows = [row for row in rows if row]
     return Table({name: [row[i] for row in rows] for i, name in enumerate(header)})
 
 
@@ -135,3 +135,5 @@ def _read(path: Path) -> str:
         raise FFMLError(
             f"{path} is missing: give a directory that a run wrote, or resume the run first"
         ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FFMLError(f"{path} cannot be read ({error}): restore it or run again") from None

@@ -57,6 +57,24 @@ def interval(low: float, high: float, joint: str = " to ") -> str:
     return f"{rate(low)}{joint}{rate(high)}" if math.isfinite(low + high) else ""
 
 
+def points(value: float) -> str:
+    """Write a difference of rates in percentage points.
+
+    >>> points(-0.0712), points(float("nan"))
+    ('−7.1', '—')
+    """
+    return f"{100 * value:.1f}".replace("-", "−") if math.isfinite(value) else UNDEFINED
+
+
+def points_interval(low: float, high: float) -> str:
+    """Write its interval, or nothing where there is none.
+
+    >>> points_interval(-0.01, 0.05)
+    '−1.0 to 5.0'
+    """
+    return f"{points(low)} to {points(high)}" if math.isfinite(low + high) else ""
+
+
 def counted(count: int, noun: str) -> str:
     """Write a count with its noun.
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ffml.report import _facts, _numbers, _tables, _words
+from ffml.report import _facts, _gaps, _numbers, _recipe, _tables, _words
 from ffml.report._charts import Chart, draw
 from ffml.report._curves import constraint_charts, describe, metric_charts
 from ffml.report._files import Run
+from ffml.runs.judged import planned_rounds
 
 
 def render(run: Run) -> str:
@@ -31,15 +32,17 @@ def _context(run: Run) -> dict[str, Any]:
         "version": config.get("ffml_version") or _numbers.UNDEFINED,
         "interrupted": run.summary.get("status") != "complete",
         "rounds_done": _numbers.counted(len(run.rounds), "round"),
-        "rounds_planned": _planned(run),
+        "rounds_planned": planned_rounds(config),
         "method_summary": config.get("method_summary") or "",
+        "wrapper_lines": _recipe.wrapper_lines(run),
         "data_summary": config.get("data", {}).get("summary") or "",
         "summary": _words.summary_paragraph(run),
         "tiles": _tiles(run),
         "constraints": run.constraints,
         "group_tables": _tables.group_tables(run),
         "worst": _tables.worst_tasks(run),
-        "min_validation_rows": _tables.MIN_VALIDATION_ROWS,
+        "gaps": _gaps.gap_rows(run),
+        "ratios": _gaps.ratio_rows(run),
         "rounds": _tables.round_rows(run),
         "timed": run.timings is not None,
         "constraint_rows": _tables.constraint_rows(run),
@@ -55,64 +58,94 @@ def _context(run: Run) -> dict[str, Any]:
     }
 
 
-def _planned(run: Run) -> int | None:
-    """Return how many rounds a whole run would have had, where that is known."""
-    limits = (run.config.get("rounds"), run.config.get("data", {}).get("num_tasks"))
-    return min(filter(None, limits), default=None)
-
-
 def _tiles(run: Run) -> list[dict[str, Any]]:
     tiles = [
+        *_gap_tiles(run),
+        _tile(run, "balanced_accuracy", "Balanced accuracy", "Deciding by a coin gives 0.5", 0.5),
         _ratio_tile(run, "dp", "Demographic parity ratio"),
         _ratio_tile(run, "eo", "Equalized odds ratio"),
-        _tile(run, "balanced_accuracy", "Balanced accuracy", "Deciding by a coin gives 0.5", 0.5),
     ]
     if run.constraints:
         tiles.append(_asked_tile(run))
     return tiles
 
 
-def _asked_tile(run: Run) -> dict[str, Any]:
-    """Say how what was asked for was kept; rounds within a bound of 0 would say nothing."""
-    if _words.aims_at_zero(run):
-        gap, known = _words.pooled_gap(run)
-        label = "Gap over all rounds"
-        value = f"{gap} points" if gap else "undefined"
-        note = "Between selection rates, rows of all rounds pooled"
-        note += f"; interval {known}" if known else ""
-        share = run.statistic("pooled", "disc")
-    else:
-        within, measured = _words.rounds_within_bounds(run)
-        label = "Rounds within all bounds"
-        value = f"{within} of {measured}" if measured else "undefined"
-        note = "Rounds with a constraint that could be measured"
-        share = within / measured if measured else math.nan
+def _gap_tiles(run: Run) -> list[dict[str, Any]]:
+    """Show the typical gap and the long-run gap, which never stands alone."""
+    (column, typical, long_run), (_, before, ever) = (
+        _gaps.headline(run, part) for part in ("last_third", "all")
+    )
+    last = _numbers.counted(_words.last_rounds(run), "round")
+    return [
+        _gap_tile(
+            "Typical gap within a task",
+            (typical.typical, typical.typical_low, typical.typical_high),
+            f"{column}: {typical.comparison}; chance taken out",
+            f"Last {last}, measured in {typical.rounds}; all rounds: "
+            f"{_numbers.points(before.typical)}",
+        ),
+        _gap_tile(
+            "Long-run gap",
+            (long_run.long_run, long_run.long_run_low, long_run.long_run_high),
+            f"{column}: {long_run.comparison}; opposite gaps cancel",
+            f"Last {last}; all rounds: {_numbers.points(ever.long_run)}",
+        ),
+    ]
+
+
+def _gap_tile(
+    label: str, numbers: tuple[float, float, float], main: str, note: str
+) -> dict[str, Any]:
+    value, low, high = numbers
+    known = _numbers.points_interval(low, high)
+    shown = f"≤ {_numbers.points(high)}" if value == 0 else _numbers.points(value)
     return {
         "label": label,
-        "value": value,
+        "value": f"{shown} points" if math.isfinite(value) else "undefined",
+        "main": f"Interval {known}" if known else "No interval",
+        "note": f"{main}. {note}",
+        "fill": _share(abs(value)),
+        "mark": None,
+    }
+
+
+def _asked_tile(run: Run) -> dict[str, Any]:
+    """Show the gap of all rows together beside what was asked for."""
+    gap, known = _words.pooled_gap(run)
+    note = "Between selection rates, rows of all rounds pooled"
+    return {
+        "label": "Gap over all rounds",
+        "value": f"{gap} points" if gap else "undefined",
         "main": f"Asked for: {_words.constraint_phrase(run)}",
-        "note": note,
-        "fill": _share(share),
+        "note": f"{note}; interval {known}" if known else note,
+        "fill": _share(run.statistic("pooled", "disc")),
         "mark": None,
     }
 
 
 def _ratio_tile(run: Run, metric: str, label: str) -> dict[str, Any]:
-    of_ceiling = run.statistic("last_third", f"{metric}_of_ceiling")
-    known = math.isfinite(of_ceiling)
-    text = f"On average {_numbers.percent(of_ceiling)} of the noise ceiling"
-    ceiling = run.statistic("last_third", f"{metric}_ceiling")
-    return _tile(run, metric, label, text if known else "Noise ceiling undefined", ceiling)
+    """Show a mean ratio, and what it is of the mean ceiling."""
+    found = _gaps.ratio(run, metric)
+    share = _numbers.percent(found["of_ceiling"])
+    known = math.isfinite(found["of_ceiling"])
+    text = f"{share} of the mean noise ceiling" if known else "Noise ceiling undefined"
+    return _mean_tile(run, label, found, text, found["ceiling"])
 
 
 def _tile(run: Run, metric: str, label: str, main: str, mark: float) -> dict[str, Any]:
-    deviation = run.statistic("last_third", metric, "std")
-    missing = run.statistic("last_third", metric, "undefined")
-    total = _words.last_rounds(run)
-    note = f"Mean of the last {_numbers.counted(total, 'round')}"
+    keys = ("mean", "std", "defined")
+    found = {key: run.statistic("last_third", metric, key) for key in keys}
+    return _mean_tile(run, label, found, main, mark)
+
+
+def _mean_tile(
+    run: Run, label: str, found: dict[str, float], main: str, mark: float
+) -> dict[str, Any]:
+    mean, deviation, judged = found["mean"], found["std"], _words.last_judged(run)
+    note = f"Mean of the last {_numbers.counted(_words.last_rounds(run), 'round')}"
     note += f", standard deviation {_numbers.rate(deviation)}" if math.isfinite(deviation) else ""
-    note += f"; undefined in {missing:.0f}" if missing > 0 else ""
-    mean = run.statistic("last_third", metric)
+    some = found["defined"] < judged
+    note += f"; defined in {found['defined']:.0f} of {judged} judged" if some else ""
     return {
         "label": label,
         "value": _numbers.rate(mean) if math.isfinite(mean) else "undefined",
@@ -161,8 +194,9 @@ def _settings(run: Run) -> list[dict[str, Any]]:
     """Group what the run was made with, for its last section."""
     parts = {
         "Data": _facts.data_facts(run),
+        "Recipe, and what preset or command have set": _facts.recipe_facts(run),
         "Run": _facts.run_facts(run),
-        "Settings": _facts.setting_facts(run),
+        "All settings": _facts.setting_facts(run),
     }
     return [
         {"title": title, "entries": list(facts.items())} for title, facts in parts.items() if facts

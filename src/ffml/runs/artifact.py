@@ -1,7 +1,6 @@
 """A trained model as a file or a run directory, read without JAX."""
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError, Params, Schema, SensitiveColumn
-from ffml.models import MODELS
+from ffml.data.scaling import RunningScaler
+from ffml.divergence import all_finite
+from ffml.problem.models import MODELS
 from ffml.runs.container import Contents, pack, read
 from ffml.runs.durable import write_atomically
 from ffml.runs.generations import newest_generation
-from ffml.scaling import RunningScaler
+from ffml.runs.soundness import MISFITS, leaves, refuse_misfits
 
 MODEL = "model.safetensors"
-STATE = "state"  # what the names of a learner's arrays begin with
+# What the names of a checkpoint's arrays begin with: a learner's whole state, what its decisions
+# need of it, and θ and λ. A model file leaves the state out, which may hold people's rows.
+STATE, KNOWLEDGE, PARAMS, MULTIPLIERS = "state", "knowledge", "params", "multipliers"
 _SCALER = "scaler."
-# What adaptations start from. The rest of a state is needed to learn, and may hold people's rows.
-_ADAPTED_FROM = re.compile(rf"{STATE}\.(params|multipliers|surprise|membership|missed)\b")
 # What a model file takes over from a checkpoint; the rest is only needed to go on learning.
 _KEPT = ("round", "random", "stream", "config", "schema", "preprocessing", "model", "versions")
 
@@ -32,10 +33,10 @@ class SavedModel:
     model_settings: dict[str, Any]
     params: Params  # θ: nested dicts and lists of arrays
     multipliers: np.ndarray  # λ, one for each of ``constraint_names``
-    state: dict[str, np.ndarray]  # what an adaptation starts from, by name: θ, λ and what else
+    knowledge: dict[str, np.ndarray]  # what adaptations start from, by name (`Learner.knowledge`)
     constraint_names: tuple[str, ...]
     scaler: RunningScaler | None  # None: features come standardised
-    preprocessing: dict[str, Any] | None  # `ffml.tables.Preprocessor` as JSON; None: none
+    preprocessing: dict[str, Any] | None  # `ffml.data.tables.Preprocessor` as JSON; None: none
     schema: Schema
     round: int  # rounds learned from
     config: dict[str, Any]  # config.json of the run: method, settings, data, versions
@@ -45,37 +46,43 @@ class SavedModel:
     @property
     def apply(self) -> Callable[[Params, np.ndarray], np.ndarray]:
         """The model's function: parameters and standardised features to logits."""
-        if not self.params:
-            raise FFMLError(
-                f"the method '{self.config['method']}' refits on all rows it has seen, which a "
-                "model file does not hold; predict needs a method with parameters, such as ffml"
-            )
+        self.refuse_without_params()
         if self.model not in MODELS:
             raise FFMLError(f"this ffml has no model '{self.model}'; use the one that wrote it")
         return MODELS[self.model](**self.model_settings).apply
 
+    def refuse_without_params(self) -> None:
+        """Refuse a method that has no θ between rounds."""
+        if not leaves(self.params):
+            raise FFMLError(
+                f"the method '{self.config['method']}' refits on all rows it has seen, which a "
+                "model file does not hold; predict needs a method with parameters, such as ffml"
+            )
+
+    def standardised(self, x: np.ndarray) -> np.ndarray:
+        """Bring encoded features to the scale that the model was learned on."""
+        return np.asarray(x if self.scaler is None else self.scaler.transform(x), np.float32)
+
     def logits(self, x: np.ndarray) -> np.ndarray:
         """Return h(x; θ) for encoded features, before any adaptation to a task; ŷ = 1[h > 0]."""
-        if self.scaler is not None:
-            x = self.scaler.transform(x)
-        return self.apply(self.params, np.asarray(x, np.float32))
+        return self.apply(self.params, self.standardised(x))
 
 
 def load_model(path: str | Path) -> SavedModel:
     """Read a model from the file that a run leaves, or from a run directory's last good round.
 
     Raises:
-        FFMLError: there is none, it is damaged, or it was written by a newer ffml.
+        FFMLError: there is none, it is damaged or not finite, or a newer ffml wrote it.
     """
     path = Path(path)
     if not path.is_dir():
         if not path.exists():
             raise FFMLError(f"{path} does not exist; give a run's folder or its {MODEL}")
-        return _from_contents(read(path), ())
+        return _sound_model(path, read(path), ())
     newest = newest_generation(path)
     if newest is None:
         raise FFMLError(f"{path} holds no checkpoint; give the folder of a run with a round done")
-    return _from_contents(newest.contents, tuple(newest.notes))
+    return _sound_model(newest.path, newest.contents, tuple(newest.notes))
 
 
 def write_model(run_dir: Path, status: str) -> Path:
@@ -85,9 +92,25 @@ def write_model(run_dir: Path, status: str) -> Path:
         raise FFMLError(f"{run_dir} holds no checkpoint; let the run do a round first")
     document, arrays = newest.contents
     kept = {name: document[name] for name in _KEPT} | {"kind": "model", "status": status}
-    used = [n for n in arrays if n.startswith(_SCALER) or _ADAPTED_FROM.match(n)]
-    write_atomically(run_dir / MODEL, pack(kept, {name: arrays[name] for name in used}).data)
+    used = decided_by(arrays)
+    refuse_divergence(used.values())
+    used |= {name: array for name, array in arrays.items() if name.startswith(_SCALER)}
+    write_atomically(run_dir / MODEL, pack(kept, used).data)
     return run_dir / MODEL
+
+
+def decided_by(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Pick the arrays that decisions are made from: θ, λ and the learner's knowledge."""
+    kinds = (KNOWLEDGE, PARAMS, MULTIPLIERS)
+    return {name: array for name, array in arrays.items() if name.startswith(kinds)}
+
+
+def refuse_divergence(arrays: Iterable[np.ndarray]) -> None:
+    """Refuse a model that is not finite: everybody would get the same decision."""
+    if not all_finite(arrays):
+        raise FFMLError(
+            "the model is not finite: its run diverged; start another with smaller step sizes"
+        )
 
 
 def scaler_arrays(scaler: RunningScaler | None) -> dict[str, np.ndarray]:
@@ -112,18 +135,35 @@ def schema_document(schema: Schema) -> dict[str, Any]:
     }
 
 
+def _sound_model(path: Path, contents: Contents, notes: tuple[str, ...]) -> SavedModel:
+    """Put a model together, and refuse one whose parts are missing or do not fit."""
+    if "model" not in contents.document:
+        raise FFMLError(f"the file holds no model; give a run's folder or its {MODEL}")
+    try:
+        model = _from_contents(contents, notes)
+        refuse_misfits(model)
+    except MISFITS as error:
+        reason = str(error) if isinstance(error, FFMLError) else f"{type(error).__name__}: {error}"
+        raise FFMLError(
+            f"{path} holds no model that can be used: {' '.join(reason.split())}; restore a copy, "
+            "or use the ffml that wrote it"
+        ) from error
+    return model
+
+
 def _from_contents(contents: Contents, notes: tuple[str, ...]) -> SavedModel:
     document, arrays = contents
-    if "model" not in document:
-        raise FFMLError("the file holds no model; give a run's folder or its " + MODEL)
     config, model, schema = document["config"], document["model"], document["schema"]
     columns = tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in schema["sensitive"])
+    params, multipliers = _filled(model["params"], arrays), arrays[model["multipliers"]]
+    knowledge = {name: array for name, array in arrays.items() if name.startswith(KNOWLEDGE)}
+    refuse_divergence([*leaves(params), multipliers, *knowledge.values()])
     return SavedModel(
         model=model["name"],
         model_settings=model["settings"],
-        params=_filled(model["params"], arrays),
-        multipliers=arrays[model["multipliers"]],
-        state=_state_of(arrays),
+        params=params,
+        multipliers=multipliers,
+        knowledge=knowledge,
         constraint_names=tuple(model["constraint_names"]),
         scaler=scaler_from(arrays),
         preprocessing=document["preprocessing"],
@@ -133,10 +173,6 @@ def _from_contents(contents: Contents, notes: tuple[str, ...]) -> SavedModel:
         status=document.get("status", "running"),
         notes=notes,
     )
-
-
-def _state_of(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: array for name, array in arrays.items() if name.startswith(f"{STATE}.")}
 
 
 def _filled(tree: Any, arrays: Mapping[str, np.ndarray]) -> Params:

@@ -6,7 +6,8 @@ refer to. A round's order of business:
 
 1. files of tasks that are new, each: temporary file, fsync, rename; then fsync of the folder;
 2. the checkpoint, in the same way: its rename is the instant from which the round is done;
-3. what neither this checkpoint nor the one before refers to is removed.
+3. what neither this checkpoint nor the one before refers to is removed, but never a file that a
+   run did not write (see `ffml.runs.ownership`).
 
 So from the second round on there are two good checkpoints at any instant, and random numbers
 depend on (seed, round) alone: if the newest is damaged, its round is played again and gives the
@@ -19,15 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ffml.base import FFMLError, LabelledTask, Task
-from ffml.memory import bounded
-from ffml.online import KEEP, OnlineLoop, Round
+from ffml.draws import KEEP, draws
+from ffml.online.loop import OnlineLoop, Round
+from ffml.online.memory import bounded
 from ffml.runs import durable
 from ffml.runs.container import Contents, DamagedFileError, Packed, pack, read
 from ffml.runs.generations import FOLDER, generation_name, generations, newest_generation
 from ffml.runs.history import rounds_from
+from ffml.runs.ownership import checkpoint_files
 from ffml.runs.position import Position
 from ffml.runs.snapshot import restore, snapshot
 
@@ -60,14 +61,13 @@ class Checkpoints:
         self.folder = run_dir / FOLDER
         self._names: dict[int, tuple[LabelledTask, str]] = {}  # files of the tasks in memory, by id
         self._previous: set[str] = set()  # files of the checkpoint before
-        self._present: set[str] = set()  # files in the folder
+        self._present: set[str] = set()  # files of the run's in the folder
         self._whole: set[str] = set()  # those of tasks that were written or read by this process
 
     def clear(self) -> None:
         """Remove all checkpoints, and then what they refer to."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._list_files()
-        for name in sorted(self._present):  # "round-" before "task-"
+        for name in sorted(checkpoint_files(self.folder)):  # "round-" before "task-"
             durable.unlink(self.folder / name)
         durable.sync_folder(self.folder)
         durable.sync_folder(self.run_dir)
@@ -91,7 +91,7 @@ class Checkpoints:
 
     def load(self) -> Saved | None:
         """Read the newest good checkpoint; None if no round was done."""
-        self._list_files()
+        self._present = checkpoint_files(self.folder)
         newest = newest_generation(self.run_dir)
         if newest is None:
             return None
@@ -108,7 +108,7 @@ class Checkpoints:
 
     def rebuild(self, saved: Saved, loop: OnlineLoop, task: Task, round_: int) -> None:
         """Keep a task's rows again, as in its round, if their file is one that is missing."""
-        rng = np.random.default_rng([loop.seed, round_, KEEP])
+        rng = draws(loop.seed, round_, KEEP)
         kept = bounded(task, loop.schema, loop.memory_settings.rows_per_task, rng)
         name, packed = _task_file(kept)
         if name in saved.missing:
@@ -128,9 +128,6 @@ class Checkpoints:
         restore(loop, saved.contents, [saved.tasks[name] for name in names])
         self._names = {id(t): (t, n) for t, n in zip(loop.memory.tasks, names, strict=True)}
         self._tidy(loop.round)
-
-    def _list_files(self) -> None:
-        self._present = {path.name for path in self.folder.glob("*")}
 
     def _save_tasks(self, tasks: Sequence[LabelledTask]) -> list[str]:
         """Write the tasks that have no file yet; return the files of all, in their order."""

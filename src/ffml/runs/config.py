@@ -1,6 +1,5 @@
 """config.json: what a run is, in a form that people read and that a resumed run starts from."""
 
-import json
 import platform
 from collections.abc import Mapping
 from dataclasses import fields
@@ -9,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError, Stream
-from ffml.datasets import DATASETS
-from ffml.experiment import Experiment, RunConfig, build
+from ffml.data.datasets import DATASETS
+from ffml.data.sources import table_document
+from ffml.experiment.build import Experiment, build
+from ffml.experiment.config import RunConfig
+from ffml.experiment.recipes import Recipe
+from ffml.kinds import refuse_other_kinds
 from ffml.methods import METHODS
 from ffml.runs.files import CONFIG, plain
 from ffml.runs.generations import newest_generation
+from ffml.runs.ownership import read_config
 from ffml.runs.snapshot import versions
-from ffml.sources import table_document
 
 
 def config_document(experiment: Experiment, command: str) -> dict[str, Any]:
@@ -29,14 +32,16 @@ def config_document(experiment: Experiment, command: str) -> dict[str, Any]:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "command": command,
             "data": _data_document(experiment.stream),
-            "method": config.method,
-            "method_summary": (METHODS[config.method].__doc__ or "").strip().split("\n")[0],
-            "model": config.model,
+            "method": config.recipe.method,
+            "method_summary": (METHODS[config.recipe.method].__doc__ or "").strip().split("\n")[0],
+            "wrappers": config.recipe.wrappers,
+            "model": config.recipe.part("model"),
             "constraint": config.constraints,
             "bound": config.bounds,
             "seed": config.seed,
             "rounds": config.rounds,
             "settings": config.settings,
+            "recipe": config.to_json()["recipe"],
             "run": config.to_json(),
             "versions": {
                 "python": platform.python_version(),
@@ -73,26 +78,22 @@ def saved_config(run_dir: Path) -> dict[str, Any]:
         raise FFMLError(f"{run_dir} is not a folder; give --resume the folder of a run")
     newest = newest_generation(run_dir)
     kept = newest.contents.document["config"] if newest else None
-    found = _read_config(run_dir / CONFIG)
+    found = read_config(run_dir)
     if found is not None and kept is not None:
         refuse_changes(kept["run"], found["run"], run_dir)
     if kept is None and found is None:
         if (run_dir / CONFIG).exists():
             raise FFMLError(
-                f"{run_dir / CONFIG} is damaged and no round was done; start with --overwrite"
+                f"{run_dir / CONFIG} is damaged and no round was done; start another run with --out"
             )
         raise FFMLError(f"{run_dir} holds no run; give --resume the folder of one")
     return kept or found or {}
 
 
-def _read_config(path: Path) -> dict[str, Any] | None:
-    """Read config.json; None if it is not there or does not hold what a run needs."""
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    whole = isinstance(config, dict) and isinstance(config.get("run"), dict)
-    return config if whole and "data" in config["run"] else None
+def saved_preprocessing(run_dir: Path) -> dict[str, Any] | None:
+    """Read how a table's columns became features in the rounds that are done; None if none is."""
+    newest = newest_generation(run_dir)
+    return newest.contents.document["preprocessing"] if newest else None
 
 
 def refuse_changes(saved: Mapping[str, Any], now: Mapping[str, Any], run_dir: Path) -> None:
@@ -100,20 +101,31 @@ def refuse_changes(saved: Mapping[str, Any], now: Mapping[str, Any], run_dir: Pa
 
     A setting that is younger than the run counts as having had its default.
     """
-    before, after = (plain(run_config(run).to_json()) for run in (saved, now))
-    for name, value in after.items():
-        if value != before[name]:
+    before, after = (_flat(run_config(run)) for run in (saved, now))
+    for name in before | after:
+        old, new = (repr(given[name]) if name in given else "not set" for given in (before, after))
+        if old != new:
             raise FFMLError(
-                f"{name} is {value!r} now, but the rounds in {run_dir} were done with "
-                f"{before[name]!r}; put it back, or start another run with --out"
+                f"{name} is {new} now, but the rounds in {run_dir} were done with {old}; put it "
+                "back, or start another run with --out"
             )
 
 
+def _flat(config: RunConfig) -> dict[str, Any]:
+    """Return all that was given, by the names that people know."""
+    run = plain(config.to_json())
+    recipe = run.pop("recipe")
+    return run | recipe.pop("settings") | recipe
+
+
 def rebuilt_experiment(
-    config: Mapping[str, Any], data_home: str | None = None, sql_url: str | None = None
+    config: Mapping[str, Any],
+    data_home: str | None = None,
+    sql_url: str | None = None,
+    preprocessing: dict[str, Any] | None = None,
 ) -> Experiment:
     """Build a run again from its config.json; refuse data that are not the same any more."""
-    experiment = build(run_config(config["run"]), data_home, sql_url)
+    experiment = build(run_config(config["run"]), data_home, sql_url, preprocessing)
     before = config["data"].get("fingerprint")
     if before != table_document(experiment.stream).get("fingerprint"):
         raise FFMLError(
@@ -130,20 +142,25 @@ def run_config(saved: Mapping[str, Any]) -> RunConfig:
     >>> run_config(plain(config.to_json())) == config
     True
     """
-    if "relative_temperature" not in saved:  # written by 0.1
-        saved = _as_in_0_1(saved)
-    if unknown := sorted(set(saved) - {f.name for f in fields(RunConfig)}):
+    if not isinstance(saved.get("data"), str):
+        raise FFMLError("config.json does not say what to run; restore a copy of it")
+    if "recipe" not in saved:
+        raise FFMLError(
+            "an older ffml wrote this run, with settings that are not there any more; its model "
+            "still predicts (without --support), and to learn on, start a new run"
+        )
+    recipe = _known_fields(Recipe, saved["recipe"])
+    kinds = {"method": str, "wrappers": tuple[str, ...], "settings": dict[str, Any]}
+    refuse_other_kinds(recipe, kinds)
+    return RunConfig(**_known_fields(RunConfig, saved) | {"recipe": Recipe(**recipe)})
+
+
+def _known_fields(kind: type, saved: Any) -> dict[str, Any]:
+    if not isinstance(saved, Mapping):
+        raise FFMLError("config.json does not say what to run; restore a copy of it")
+    if unknown := sorted(set(saved) - {f.name for f in fields(kind)}):
         raise FFMLError(f"config.json has a setting '{unknown[0]}' that this ffml does not know")
-    return RunConfig(**{name: _with_tuples(value) for name, value in saved.items()})
-
-
-def _as_in_0_1(saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Spell out what version 0.1 did where today's defaults do something else."""
-    settings = saved.get("method_settings", {})
-    if saved.get("method", "ffml") == "ffml":
-        settings = {"gap_weighting": "tasks", "surprise_memory": 0.0} | settings
-    before = {"temperature": 1.0, "relative_temperature": False}
-    return before | dict(saved) | {"method_settings": settings}
+    return {name: _with_tuples(value) for name, value in saved.items()}
 
 
 def _with_tuples(value: Any) -> Any:

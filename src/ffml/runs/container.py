@@ -63,12 +63,17 @@ def unpack(data: bytes, name: str = "the file") -> Contents:
     document = _whole_document(data)
     if document is None:
         raise DamagedFileError(f"{name} is damaged: its checksum does not fit")
+    if not isinstance(document.get("format"), int):
+        raise DamagedFileError(f"{name} does not say which format it has")
     if document["format"] > FORMAT:
         raise FFMLError(
             f"{name} was written by a newer ffml (file format {document['format']}, this version "
             f"reads up to {FORMAT}); upgrade ffml"
         )
-    return Contents(document, safetensors.numpy.load(data))
+    try:
+        return Contents(document, safetensors.numpy.load(data))
+    except (safetensors.SafetensorError, LookupError, TypeError, ValueError) as error:
+        raise DamagedFileError(f"{name} is damaged: its arrays cannot be read ({error})") from error
 
 
 def read(path: Path) -> Contents:

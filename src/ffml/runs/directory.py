@@ -7,22 +7,23 @@ tables. A kill in between leaves tables that lack a round or end in half a line,
 """
 
 import os
-import shutil
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError, Task
-from ffml.experiment import Experiment
-from ffml.online import Round
+from ffml.experiment.build import Experiment
+from ffml.online.loop import Round
 from ffml.runs import durable
 from ffml.runs.artifact import MODEL, load_model, write_model
 from ffml.runs.checkpoint import Checkpoints, Saved
 from ffml.runs.config import config_document, refuse_changes
 from ffml.runs.files import CARD, CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
+from ffml.runs.generations import newest_generation
+from ffml.runs.ownership import WRITTEN, check_out, refuse_links
 from ffml.runs.position import Position
 from ffml.runs.summary import run_summary
 
@@ -53,11 +54,12 @@ class RunDirectory:
         A run that is there goes back to its beginning before its config is replaced, so that at
         no instant files of two runs are mixed.
         """
+        check_out(self.folder, overwrite=True)
         with self._writing():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock()
             self.checkpoints.clear()
-            for name in (*TABLES, SUMMARY, REPORT, CARD, MODEL):
+            for name in WRITTEN:
                 durable.unlink(self.folder / name)
             durable.write_atomically(self.folder / CONFIG, to_json(self.config))
         self._left = self._stream()
@@ -67,6 +69,7 @@ class RunDirectory:
 
         Reads the tasks played before once more, to see that they are the same.
         """
+        refuse_links(self.folder)
         with self._writing():
             self._lock()
         saved, self._left = self.checkpoints.load(), self._stream()
@@ -113,21 +116,25 @@ class RunDirectory:
 
     def discard(self) -> None:
         """Leave nothing behind of a run that could not do its first round."""
-        for name in (CONFIG, *TABLES, SUMMARY, REPORT, CARD, MODEL, durable.LOCK):
-            durable.unlink(self.folder / name)
-        shutil.rmtree(self.checkpoints.folder, ignore_errors=True)
-        with suppress(OSError):  # the folder may hold files of the person's
+        with self._writing():
+            self.checkpoints.clear()
+            for name in (*WRITTEN, CONFIG, durable.LOCK):
+                durable.unlink(self.folder / name)
+        with suppress(OSError):  # the folders may hold files of the person's
+            self.checkpoints.folder.rmdir()
             self.folder.rmdir()
 
-    def finish(self, status: str) -> Path:
-        """Write summary, report, model card and model so far; return the report's path."""
-        from ffml.report import write_model_card, write_report
+    def finish(self, status: str, write_pages: Callable[[Path], Path]) -> Path:
+        """Write summary, report, model card and model so far; return the report's path.
 
+        Args:
+            status: "complete" or "interrupted".
+            write_pages: `ffml.report.write_pages`, which reads the files of the run.
+        """
         with self._writing():
             self._write_tables()
             durable.write_atomically(self.folder / SUMMARY, to_json(self.summary(status)))
-            report = write_report(self.folder)
-            write_model_card(self.folder)
+            report = write_pages(self.folder)
             write_model(self.folder, status)  # the last: with it, everything is there
         return report
 
@@ -190,6 +197,14 @@ class RunDirectory:
         else:
             durable.write_atomically(path, text)
 
+    def _safe_rounds(self) -> int:
+        """Count the rounds that a resumed run would go on from."""
+        try:
+            newest = newest_generation(self.folder)
+        except (FFMLError, OSError):
+            return 0
+        return newest.contents.document["round"] if newest else 0
+
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Say what is safe when the disk fails."""
@@ -197,8 +212,8 @@ class RunDirectory:
             yield
         except OSError as error:
             raise FFMLError(
-                f"cannot write to {self.folder} ({error.strerror}); {len(self.rounds)} rounds are "
-                f"safe there: mend that, then go on with --resume {self.folder}"
+                f"cannot write to {self.folder} ({error.strerror}); {self._safe_rounds()} rounds "
+                f"are safe there: mend that, then go on with --resume {self.folder}"
             ) from error
 
 
@@ -213,19 +228,3 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
         for name in old
         if old[name] != new.get(name)
     ]
-
-
-def check_writable(folder: Path, overwrite: bool) -> None:
-    """Refuse a folder that cannot be written, or that holds a run already."""
-    if (folder / CONFIG).exists() and not overwrite:
-        raise FFMLError(
-            f"{folder} already holds a run; add --overwrite, or choose another --out, or go on "
-            f"with it by --resume {folder}"
-        )
-    existing = folder
-    while not existing.exists():
-        existing = existing.parent
-    if not existing.is_dir():
-        raise FFMLError(f"{existing} is a file, not a folder; choose another --out")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise FFMLError(f"{existing} is not writable; choose another --out")

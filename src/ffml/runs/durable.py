@@ -11,22 +11,24 @@ from pathlib import Path
 from ffml.base import FFMLError
 
 LOCK = ".lock"
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # a link in the place of a file is an error
 
 
 def write(path: Path, data: bytes) -> None:
     """Write a file, replacing what was there; not whole before `sync`."""
-    path.write_bytes(data)
+    with open(path, "wb", opener=_open) as file:
+        file.write(data)
 
 
 def append(path: Path, data: bytes) -> None:
     """Add to the end of a file."""
-    with path.open("ab", buffering=0) as file:
+    with open(path, "ab", buffering=0, opener=_open) as file:
         file.write(data)
 
 
 def sync(path: Path) -> None:
     """Wait until a file's bytes are on the disk."""
-    descriptor = os.open(path, os.O_RDWR)
+    descriptor = _open(path, os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:
@@ -54,6 +56,12 @@ def unlink(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
+def refuse_link(path: Path) -> None:
+    """Refuse a link in the place of a file: neither it nor what it points to is ours."""
+    if path.is_symlink():
+        raise FFMLError(f"{path} is a link, which ffml does not write to; remove it, then go on")
+
+
 def temporary(path: Path) -> Path:
     """Name the file that becomes ``path`` once it is whole."""
     return path.with_name(f".{path.name}.tmp")
@@ -62,8 +70,10 @@ def temporary(path: Path) -> Path:
 def place(path: Path, data: bytes) -> None:
     """Write a file so that its name only ever stands for whole bytes.
 
-    The name itself is on the disk after `sync_folder`.
+    The name itself is on the disk after `sync_folder`. A link is not replaced.
     """
+    for name in (path, temporary(path)):
+        refuse_link(name)
     try:
         write(temporary(path), data)
         sync(temporary(path))
@@ -89,7 +99,8 @@ def lock(folder: Path) -> int | None:
         import fcntl
     except ImportError:  # not a POSIX system
         return None
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT)
+    refuse_link(folder / LOCK)
+    descriptor = _open(folder / LOCK, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
@@ -98,3 +109,7 @@ def lock(folder: Path) -> int | None:
             f"another process is writing to {folder}; wait for it or stop it first"
         ) from None
     return descriptor
+
+
+def _open(path: str | Path, flags: int) -> int:
+    return os.open(path, flags | _NO_LINKS, 0o666)

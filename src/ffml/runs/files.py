@@ -1,7 +1,5 @@
 """How the files of a run look: the lines of its tables, and its JSON."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -9,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ffml import metrics
 from ffml.base import Schema
-from ffml.online import Round
+from ffml.data.csvfile import table_text
+from ffml.online import metrics
+from ffml.online.loop import Round
 
 CONFIG, ROUNDS, GROUPS, TIMINGS, SUMMARY = (
     "config.json",
@@ -33,21 +32,7 @@ def table_texts(
         rows[ROUNDS].append(round_row(record, constraint_names))
         rows[GROUPS] += group_rows(record, schema)
         rows[TIMINGS].append(timing_row(record))
-    return {name: csv_text(lines, header) for name, lines in rows.items()}
-
-
-def csv_text(rows: list[dict[str, Any]], header: bool) -> str:
-    """Write lines of a table.
-
-    >>> csv_text([{"round": 1, "task": "a,b"}], header=True)
-    'round,task\\n1,"a,b"\\n'
-    """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
-    if header and rows:
-        writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return {name: table_text(lines, header) for name, lines in rows.items()}
 
 
 def round_row(record: Round, constraint_names: Iterable[str]) -> dict[str, Any]:
@@ -59,7 +44,7 @@ def round_row(record: Round, constraint_names: Iterable[str]) -> dict[str, Any]:
         "n_support": record.n_support,
         "n_validation": record.n_validation,
     }
-    row |= {name: cell(value) for name, value in record.metrics.items()}
+    row |= {k: cell(v) for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
     for i, name in enumerate(constraint_names):
         row[f"constraint:{name}"] = cell(record.constraint[i])
         row[f"multiplier:{name}"] = cell(record.multipliers[i])

@@ -1,18 +1,19 @@
 """The rounds of a run as arrays and JSON, and back, to the last bit."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ffml.online import Round
+if TYPE_CHECKING:  # it needs JAX, which reading tables does not
+    from ffml.online.loop import Round
 
 _PLAIN = ("round", "task", "n_rows", "n_support", "n_validation", "undefined", "iterations")
 _ARRAYS = ("constraint", "multipliers", "violation", "clipped_violation")
 _PREFIX = "history."
 
 
-def history_document(rounds: Sequence[Round]) -> dict[str, Any]:
+def history_document(rounds: Sequence["Round"]) -> dict[str, Any]:
     """Return what JSON holds of the rounds, column by column."""
     columns: dict[str, Any] = {name: [getattr(r, name) for r in rounds] for name in _PLAIN}
     return columns | {
@@ -22,7 +23,7 @@ def history_document(rounds: Sequence[Round]) -> dict[str, Any]:
     }
 
 
-def history_arrays(rounds: Sequence[Round]) -> dict[str, np.ndarray]:
+def history_arrays(rounds: Sequence["Round"]) -> dict[str, np.ndarray]:
     """Return the numbers of the rounds, each array with one row a round."""
     arrays = {name: np.stack([getattr(r, name) for r in rounds]) for name in _ARRAYS}
     arrays["metrics"] = np.array([list(r.metrics.values()) for r in rounds], float)
@@ -31,18 +32,31 @@ def history_arrays(rounds: Sequence[Round]) -> dict[str, np.ndarray]:
     return {_PREFIX + name: array for name, array in arrays.items()}
 
 
-def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list[Round]:
+def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list["Round"]:
     """Rebuild the rounds."""
+    from ffml.online.loop import Round
+
+    tables = history_tables(document, arrays)
     metrics = arrays[_PREFIX + "metrics"].tolist()
     return [
         Round(
             **{name: document[name][t] for name in (*_PLAIN, "seconds")},
             **{name: arrays[_PREFIX + name][t] for name in _ARRAYS},
             metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
-            tables={
-                column: arrays[f"{_PREFIX}tables.{i}"][t]
-                for i, column in enumerate(document["tables"])
-            },
+            tables={column: counts[t] for column, counts in tables.items()},
         )
         for t in range(len(document["round"]))
     ]
+
+
+def history_tables(
+    document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the counts ``(T, k, 2, 2)`` of each sensitive column in all rounds."""
+    names = document["tables"]
+    return {column: arrays[f"{_PREFIX}tables.{i}"] for i, column in enumerate(names)}
+
+
+def history_constraint(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the constraints ``(T, m)`` of all rounds, NaN where not measurable."""
+    return arrays[_PREFIX + "constraint"]

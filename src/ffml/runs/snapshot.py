@@ -5,11 +5,22 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
+import jax
 import numpy as np
 
-from ffml.base import FFMLError, LabelledTask
-from ffml.online import OnlineLoop, Round
-from ffml.runs.artifact import STATE, scaler_arrays, scaler_from, schema_document
+from ffml.base import FFMLError, LabelledTask, Pair
+from ffml.online.loop import OnlineLoop, Round
+from ffml.runs.artifact import (
+    KNOWLEDGE,
+    MULTIPLIERS,
+    PARAMS,
+    STATE,
+    decided_by,
+    refuse_divergence,
+    scaler_arrays,
+    scaler_from,
+    schema_document,
+)
 from ffml.runs.container import Contents
 from ffml.runs.history import history_arrays, history_document
 from ffml.runs.position import Position
@@ -25,6 +36,8 @@ def snapshot(
     preprocessing: Mapping[str, Any] | None,
 ) -> Contents:
     """Describe a loop between two rounds; ``tasks`` names the files of those in its memory."""
+    known = loop.knowledge
+    pair = loop.learner.pair(known)
     document = {
         "kind": "checkpoint",
         "round": loop.round,
@@ -33,7 +46,7 @@ def snapshot(
         "config": config,
         "schema": schema_document(loop.schema),
         "preprocessing": preprocessing,
-        "model": _model_document(loop, config),
+        "model": _model_document(loop, pair, config),
         "memory": {"seen": loop.memory.seen, "tasks": list(tasks)},
         "history": history_document(rounds),
         "versions": versions(),
@@ -42,9 +55,14 @@ def snapshot(
         "violation": loop.violation,
         "clipped_violation": loop.clipped_violation,
         **leaves_by_name(loop.state, STATE),
+        **leaves_by_name(pair.params, PARAMS),
+        MULTIPLIERS: np.asarray(pair.multipliers),
         **scaler_arrays(loop.scaler),
         **history_arrays(rounds),
     }
+    if jax.tree.leaves(pair.params):  # else it knows all rows seen: not for model files
+        arrays |= leaves_by_name(known, KNOWLEDGE)
+    refuse_divergence(decided_by(arrays).values())
     return Contents(document, arrays)
 
 
@@ -55,6 +73,7 @@ def restore(loop: OnlineLoop, contents: Contents, tasks: Sequence[LabelledTask])
         FFMLError: the loop was built in another way than the one of the snapshot.
     """
     document, arrays = contents
+    refuse_divergence(decided_by(arrays).values())
     scaler = scaler_from(arrays)
     if (scaler is None) != (loop.scaler is None):
         raise FFMLError(
@@ -70,13 +89,14 @@ def restore(loop: OnlineLoop, contents: Contents, tasks: Sequence[LabelledTask])
     loop.round = document["round"]
 
 
-def _model_document(loop: OnlineLoop, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Say where a prediction finds the model's parts among the arrays."""
+def _model_document(loop: OnlineLoop, pair: Pair, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Say which model a prediction needs, and where its parts are among the arrays."""
+    settings = config["run"]["recipe"]["settings"].items()
     return {
-        "name": config["run"]["model"],
-        "settings": config["run"]["model_settings"],
-        "params": array_names(loop.state.params, f"{STATE}.params"),
-        "multipliers": f"{STATE}.multipliers",
+        "name": config["model"],
+        "settings": {k.removeprefix("model."): v for k, v in settings if k.startswith("model.")},
+        "params": array_names(pair.params, PARAMS),
+        "multipliers": MULTIPLIERS,
         "constraint_names": loop.problem.constraint_names,
     }
 

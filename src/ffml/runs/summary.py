@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ffml import metrics
 from ffml.base import SensitiveColumn
-from ffml.online import Round
-from ffml.summary import summarise
+from ffml.online import metrics
+from ffml.online.loop import Round
+from ffml.online.summary import last_third, summarise
+from ffml.runs.by_column import by_column
 
 
 def run_summary(
@@ -17,9 +18,9 @@ def run_summary(
     constraint_names: Sequence[str],
     status: str,
 ) -> dict[str, Any]:
-    """Means over all rounds and over the last third, and metrics of all rows pooled."""
-    rows = [record.metrics | {"n_validation": record.n_validation} for record in rounds]
-    last_third = [r for t, r in enumerate(rounds, start=1) if 3 * t > 2 * len(rounds)]
+    """Means over all rounds and over the last third, rows pooled, and each column by itself."""
+    rows = [_averaged(record) | {"n_validation": record.n_validation} for record in rounds]
+    tables = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     last = rounds[-1]
     return {
         "status": status,
@@ -27,7 +28,8 @@ def run_summary(
         "seconds": sum(record.seconds for record in rounds),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "pooled": pooled_metrics(rounds, columns),
-        "pooled_last_third": pooled_metrics(last_third, columns),
+        "pooled_last_third": pooled_metrics(last_third(rounds), columns),
+        "by_column": by_column(tables, tuple(columns)),
         "collapsed_rounds": int(np.nansum([row["collapsed"] for row in rows])),
         "multipliers": dict(zip(constraint_names, last.multipliers.tolist(), strict=True)),
         "violation": dict(zip(constraint_names, last.violation.tolist(), strict=True)),
@@ -35,6 +37,11 @@ def run_summary(
             zip(constraint_names, last.clipped_violation.tolist(), strict=True)
         ),
     }
+
+
+def _averaged(record: Round) -> dict[str, float]:
+    """Leave out what must not be averaged: a mean of DP / ceiling flatters small tasks."""
+    return {k: v for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
 
 
 def pooled_metrics(rounds: Sequence[Round], columns: Sequence[SensitiveColumn]) -> dict[str, float]:

@@ -36,26 +36,22 @@ def array_names(tree: Any, root: str) -> Any:
 def restored_tree(like: Any, root: str, arrays: Mapping[str, np.ndarray]) -> Any:
     """Put named arrays into a tree of the shape of ``like``; refuses arrays that do not fit it.
 
-    An array that starts without rows (what a method has seen so far) may have grown. One that is
-    younger than the checkpoint stays as it is in ``like``, that of a run's beginning.
+    An array that starts without rows (what a method has seen so far) may have grown.
     """
     wanted = leaves_by_name(like, root)
-    present = {name for name in arrays if name.startswith((f"{root}.", f"{root}["))}
-    if unknown := sorted(present - set(wanted)):
+    present = {n for n in arrays if n == root or n.startswith((f"{root}.", f"{root}["))}
+    if strays := sorted(present ^ set(wanted)):
+        which = "has" if strays[0] in present else "lacks"
         raise FFMLError(
-            f"the saved state has {unknown[0]}, which this method does not; "
-            "use the ffml that wrote it"
+            f"the saved {root} {which} {strays[0]}, unlike that of this method; use the settings "
+            "and the ffml that wrote it"
         )
-    if not present:
-        raise FFMLError(f"there is no saved {root}; use the ffml that wrote it")
     for name, array in wanted.items():
-        found = arrays.get(name, array)
+        found = arrays[name]
         grown = array.size == 0 and found.ndim == array.ndim
         if found.dtype != array.dtype or (found.shape != array.shape and not grown):
             raise FFMLError(
                 f"the saved {name} is {found.dtype}{list(found.shape)}, but this method has "
                 f"{array.dtype}{list(array.shape)}; use the settings and the ffml that wrote it"
             )
-    return jax.tree.unflatten(
-        jax.tree.structure(like), [arrays.get(name, array) for name, array in wanted.items()]
-    )
+    return jax.tree.unflatten(jax.tree.structure(like), [arrays[name] for name in wanted])

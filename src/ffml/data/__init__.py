@@ -1,0 +1,1 @@
+"""Data: everything before a task."""

@@ -1,0 +1,30 @@
+"""Your own tables: reading them, turning columns into features, cutting them into tasks."""
+
+from ffml.data.tables._database import public_url
+from ffml.data.tables._describe import describe
+from ffml.data.tables._guess import Guess, guess_roles
+from ffml.data.tables._inspect import Inspection, inspect
+from ffml.data.tables._labelled import labelled_task
+from ffml.data.tables._preprocess import Preprocessor
+from ffml.data.tables._read import open_sql, open_table
+from ffml.data.tables._roles import Roles, refuse_unknown
+from ffml.data.tables._source import Source
+from ffml.data.tables._stream import TableStream, table_stream
+
+__all__ = [
+    "Guess",
+    "Inspection",
+    "Preprocessor",
+    "Roles",
+    "Source",
+    "TableStream",
+    "describe",
+    "guess_roles",
+    "inspect",
+    "labelled_task",
+    "open_sql",
+    "open_table",
+    "public_url",
+    "refuse_unknown",
+    "table_stream",
+]

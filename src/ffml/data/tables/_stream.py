@@ -1,0 +1,110 @@
+"""A table as a stream of tasks, with one task in memory at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ffml.base import FFMLError, Schema, Stream
+from ffml.data.tables._once import ReadOnce
+from ffml.data.tables._partition import TaskReader
+from ffml.data.tables._preprocess import Preprocessor
+from ffml.data.tables._read import open_table
+from ffml.data.tables._roles import Roles
+from ffml.data.tables._source import Source
+from ffml.data.tables._survey import survey
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableStream(Stream):
+    """A stream from someone's own table; features are encoded but not standardised."""
+
+    preprocessor: Preprocessor
+    fingerprint: str  # SHA-256 of the file's bytes, or of the query's rows
+    roles: Roles
+    task_names: tuple[str, ...]
+    task_sizes: tuple[int, ...]
+    dropped_rows: int = 0  # rows left out for a missing task, label or sensitive value
+
+
+def table_stream(
+    source: Source | str | Path,
+    *,
+    label: str,
+    sensitive: str | Sequence[str],
+    task: str | None = None,
+    order: str | None = None,
+    positive: object = None,
+    drop: Sequence[str] = (),
+    intersect: bool = False,
+    preprocessor: Preprocessor | None = None,
+    drop_missing: bool = False,
+) -> TableStream:
+    """Cut a table into tasks, whatever its size.
+
+    A first pass learns what all rows have in common: the tasks and their sizes, the label's
+    values, the groups, and how to encode the features. Only features are learned from for that,
+    and what a missing number becomes only from the first task that has a number there. Later passes
+    read what the first one set aside, so that texts are parsed once. If the rows lie task by task
+    in the order in which tasks are played, a task is handed out as soon as its last row is read.
+    Otherwise, the rows are first put into a temporary file, by task; rows of a task that lie apart
+    are put together. In both cases, memory holds one task and a few batches of rows.
+
+    Args:
+        source: a path (see `open_table`), or what `open_table` or `open_sql` returned.
+        label: the column to predict.
+        sensitive: the protected column or columns; they are never features.
+        task: the column that says which rows belong together; a folder's files by default.
+        order: play tasks by their smallest value in this column (numbers, dates or texts);
+            without it, in the order of their first rows.
+        positive: the label's value that counts as 1, if the values are not 0 and 1.
+        drop: columns to leave alone.
+        intersect: make one protected attribute of the combinations that occur.
+        preprocessor: how features were encoded before; learned from the table by default.
+        drop_missing: leave out rows without task, label or sensitive value, which are refused
+            otherwise.
+
+    Returns:
+        A stream whose tasks hold raw features: ``RunningScaler.empty(preprocessor.scaled)``
+        standardises them along the stream.
+    """
+    source = open_table(source) if isinstance(source, str | Path) else source
+    if task is None and source.task is None:
+        raise FFMLError("which column says what task a row belongs to? Give one (--task)")
+    roles = Roles(
+        label=label,
+        sensitive=(sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+        task=task or source.task or "",
+        order=order,
+        positive=None if positive is None else str(positive),
+        drop=tuple(dict.fromkeys(drop)) + ((source.task,) if task and source.task else ()),
+        intersect=intersect,
+    ).check(source.columns)
+    if preprocessor is not None:
+        _check_columns(preprocessor, roles, source)
+    if source.parse:
+        source = ReadOnce(source)
+    found = survey(source, roles, preprocessor, drop_missing)
+    reader = TaskReader(source, roles, found)
+    return TableStream(
+        name=source.name,
+        schema=Schema(found.preprocessor.features, found.sensitive, roles.label),
+        tasks=reader.in_place if found.in_place else reader.set_aside,
+        num_tasks=len(found.tasks),
+        preprocessor=found.preprocessor,
+        fingerprint=source.fingerprint(),
+        roles=roles,
+        task_names=found.tasks,
+        task_sizes=found.sizes,
+        dropped_rows=found.dropped_rows,
+    )
+
+
+def _check_columns(preprocessor: Preprocessor, roles: Roles, source: Source) -> None:
+    """Refuse a table without the columns of a preprocessing learned before."""
+    features = roles.features(source.columns)
+    for name in preprocessor.names:
+        if name not in source.columns:
+            raise FFMLError(f"{source.name} has no column {name!r}, which was there at fitting")
+        if name not in features:
+            raise FFMLError(f"column {name!r} was a feature at fitting; give it no other part")
+    preprocessor.warn_of_new(features)

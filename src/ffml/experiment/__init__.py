@@ -1,0 +1,1 @@
+"""From settings to a run: recipes, presets, the configuration, and what it builds."""

@@ -1,0 +1,102 @@
+"""Everything that decides what a run does, in one record."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from ffml.experiment.presets import preset
+from ffml.experiment.recipes import Recipe, check_recipe, known_settings
+from ffml.kinds import refuse_other_kinds
+from ffml.limits import refuse_large
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides what a run does.
+
+    Args:
+        data: a data set, a table, or "sql" for a query on a database.
+        data_options: options of the data, such as the roles of a table's columns.
+        constraints: fairness notions, see `ffml.constraints`.
+        bounds: the largest gap wanted, one for all notions or one for each.
+        recipe: how the learner is put together.
+        seed: draws the order of tasks, the splits and the starting point.
+        rounds: stop after so many tasks; None plays all.
+        validation_fraction: part of each task that is decided about and judged.
+        shots: rows drawn of each class, for adapting and for learning.
+        tasks_per_round: |U|, most tasks that a round learns from.
+        rows_per_task: most rows kept of a task.
+        memory_policy: which tasks are kept: all, recent or reservoir.
+        memory_capacity: most tasks kept by the policies recent and reservoir.
+        augment_to: the paper's protocol: add rotated rows until a task has so many; 0 adds none.
+        judge_from: share of the stream that is only learned from, and not judged.
+        judge_min_rows: rounds with fewer rows to judge are only learned from.
+    """
+
+    data: str
+    data_options: dict[str, Any] = field(default_factory=dict)
+    constraints: tuple[str, ...] = ("demographic-parity",)
+    bounds: tuple[float, ...] = (0.02,)
+    recipe: Recipe = field(default_factory=Recipe)
+    seed: int = 0
+    rounds: int | None = None
+    validation_fraction: float = 0.5
+    shots: int = 100
+    tasks_per_round: int = 32
+    rows_per_task: int = 1024
+    memory_policy: str = "all"
+    memory_capacity: int = 256
+    augment_to: int = 0
+    judge_from: float = 0.0
+    judge_min_rows: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, flat, with the recipe's defaults filled in."""
+        own = {name: getattr(self, name) for name in OWN_SETTINGS}
+        return own | {"wrappers": self.recipe.wrappers} | self.recipe.values()
+
+
+# What a run has besides its data and its recipe, by the names that ``--set`` takes.
+OWN_SETTINGS = tuple(
+    f.name for f in fields(RunConfig) if f.name not in ("data", "data_options", "recipe")
+)
+
+
+def check_settings(config: RunConfig) -> None:
+    """Refuse settings of a wrong kind, and sizes that no machine could serve."""
+    own = {name: getattr(config, name) for name in ("data", "data_options", *OWN_SETTINGS)}
+    refuse_other_kinds(own, {f.name: f.type for f in fields(RunConfig)})
+    refuse_large(own | config.data_options)
+    check_recipe(config.recipe)
+
+
+def configure_run(
+    data: str, given: Mapping[str, Any], preset_name: str | None = "default"
+) -> RunConfig:
+    """Sort settings into their places; ``given`` wins over the preset, which wins over defaults.
+
+    Args:
+        data: a data set or a table.
+        given: ``method``, ``wrappers``, settings of the run (`OWN_SETTINGS`) and of the recipe.
+            One that neither has is refused.
+        preset_name: see `ffml.experiment.presets`. What it says of parts that were exchanged for
+            others is left out. None: ``given`` says everything that differs from the defaults.
+    """
+    method = given.get("method", "ffml")
+    refuse_other_kinds({"method": method}, {"method": str})
+    chosen = preset(preset_name, data, method) if preset_name else {}
+    merged = chosen | dict(given)
+    wrappers = tuple(merged.pop("wrappers", ()))
+    merged.pop("method", None)
+    own = {n: merged.pop(n) for n in (*OWN_SETTINGS, "data_options") if n in merged}
+    known = known_settings(Recipe(method, wrappers, merged))
+    settings = {n: value for n, value in merged.items() if n in known or n in given}
+    recipe = Recipe(method, wrappers, settings)
+    config = RunConfig(data=data, recipe=recipe, **own)
+    check_settings(config)
+    return config

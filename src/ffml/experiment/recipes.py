@@ -1,0 +1,166 @@
+"""A recipe is data: a method, its parts, wrappers around it, and settings of all of these by name.
+
+Names of settings are dotted. ``outer_lr`` is the method's own; ``inner`` names a part of it and
+``inner.lr`` is that part's; ``model``, ``model.hidden``; ``problem.l2``; ``notion.temperature``;
+``corrected.memory`` is a wrapper's.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from ffml.base import FFMLError, Learner, Method, Problem, Schema
+from ffml.border import one_of
+from ffml.kinds import refuse_other_kinds
+from ffml.limits import refuse_large
+from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
+from ffml.problem.classification import fair_classification
+from ffml.problem.models import MODELS
+from ffml.problem.notions import CONSTRAINTS, demographic_parity
+from ffml.wrappers import WRAPPERS
+
+# What is no setting of a factory: what it is applied to, and what the run itself decides.
+_GIVEN = ("problem", "method", "schema", "model", "constraints", "bound", "shots", *PARTS)
+
+
+class Setting(NamedTuple):
+    """What a setting is when nobody gives it, and what kind of value it takes."""
+
+    default: Any
+    kind: Any
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a learner is put together.
+
+    Args:
+        method: a name of `ffml.methods.METHODS`.
+        wrappers: names of `ffml.wrappers.WRAPPERS`, the first one innermost.
+        settings: by dotted name; what is not given has its default.
+    """
+
+    method: str = "ffml"
+    wrappers: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def part(self, slot: str) -> str:
+        """Return the name of the part in a slot: "inner", "outer" or "model"."""
+        default = "linear" if slot == "model" else DEFAULT_PARTS[self.method][slot]
+        name = self.settings.get(slot, default)
+        refuse_other_kinds({slot: name}, {slot: str})
+        return name
+
+    def values(self) -> dict[str, Any]:
+        """Return all settings, with defaults filled in."""
+        return {name: s.default for name, s in known_settings(self).items()} | self.settings
+
+
+def known_settings(recipe: Recipe) -> dict[str, Setting]:
+    """Return the settings that a recipe has, in the order of its parts.
+
+    >>> known = known_settings(Recipe("ffml", wrappers=("corrected",)))
+    >>> known["inner"].default, known["inner.num_steps"].default, known["corrected.memory"].default
+    ('primal-dual', 5, 0.9)
+    """
+    known = dict(_settings_of(one_of("method", recipe.method, METHODS)))
+    for slot in DEFAULT_PARTS.get(recipe.method, {}):
+        known[slot] = Setting(DEFAULT_PARTS[recipe.method][slot], str)
+        known |= _prefixed(slot, one_of(slot, recipe.part(slot), PARTS[slot]))
+    known["model"] = Setting("linear", str)
+    known |= _prefixed("model", one_of("model", recipe.part("model"), MODELS))
+    known |= _prefixed("problem", fair_classification)
+    known |= _prefixed("notion", demographic_parity)
+    for name in recipe.wrappers:
+        known |= _prefixed(name, one_of("wrapper", name, WRAPPERS))
+    return known
+
+
+def check_recipe(recipe: Recipe) -> None:
+    """Refuse names that do not exist, and settings that the recipe does not have."""
+    if len(set(recipe.wrappers)) < len(recipe.wrappers):
+        raise FFMLError(f"a wrapper is given twice: {', '.join(recipe.wrappers)}; give it once")
+    known = known_settings(recipe)
+    for name in recipe.settings:
+        owner = name.partition(".")[0]
+        if name not in known and owner in WRAPPERS:
+            raise FFMLError(f"'{name}' is a setting of the wrapper '{owner}'; add --with {owner}")
+        one_of(f"setting of {recipe.method}", name, known)
+    refuse_other_kinds(recipe.settings, {name: s.kind for name, s in known.items()})
+    refuse_large(recipe.settings)
+
+
+def build_problem(
+    recipe: Recipe, schema: Schema, constraints: tuple[str, ...], bounds: tuple[float, ...]
+) -> Problem:
+    """State the problem: the recipe's model and loss, and these notions with their bounds."""
+    if len(bounds) not in (1, len(constraints)) and constraints:
+        each = f", or one for each of the {len(constraints)}" if len(constraints) > 1 else ""
+        raise FFMLError(f"give one bound{each}; got {len(bounds)}")
+    smooth = _own(recipe, "notion")
+    notions = []
+    for i, name in enumerate(constraints):
+        factory = one_of("constraint", name, CONSTRAINTS)
+        takes = inspect.signature(factory).parameters
+        own = {k: v for k, v in smooth.items() if k in takes}
+        notions.append(factory(bounds[i % len(bounds)], **own))
+    model = _part(recipe, "model", MODELS)
+    return fair_classification(schema, model, *notions, **_own(recipe, "problem"))
+
+
+def build_method(recipe: Recipe, shots: int) -> Method:
+    """Put the method together: its parts, its settings, and the wrappers around it."""
+    check_recipe(recipe)
+    factory = METHODS[recipe.method]
+    slots = DEFAULT_PARTS.get(recipe.method, {})
+    parts = {slot: _part(recipe, slot, PARTS[slot]) for slot in slots}
+    own = {k: v for k, v in recipe.settings.items() if "." not in k and k not in (*slots, "model")}
+    method: Method = partial(factory, **parts, **own, **_shots(factory, shots))
+    for name in recipe.wrappers:
+        wrapper = WRAPPERS[name]
+        method = wrapper(method, **_own(recipe, name), **_shots(wrapper, shots))
+    return method
+
+
+def build_learner(recipe: Recipe, problem: Problem, shots: int) -> Learner:
+    """Build the method for a problem."""
+    learner = build_method(recipe, shots)(problem)
+    return learner._replace(step_sizes=step_sizes(recipe))
+
+
+def step_sizes(recipe: Recipe) -> tuple[str, ...]:
+    """Name the settings that the steps are as large as.
+
+    >>> step_sizes(Recipe("ffml")), step_sizes(Recipe("adp-olc")), step_sizes(Recipe("refit"))
+    (('outer_lr', 'dual_lr', 'inner.lr'), ('radius',), ())
+    """
+    names = known_settings(recipe)
+    rates = tuple(name for name in names if re.search(r"(^|[._])lr$", name))
+    return rates or tuple(name for name in names if name == "radius")
+
+
+def _part(recipe: Recipe, slot: str, registry: Mapping[str, Callable[..., Any]]) -> Any:
+    return one_of(slot, recipe.part(slot), registry)(**_own(recipe, slot))
+
+
+def _own(recipe: Recipe, owner: str) -> dict[str, Any]:
+    """Return the settings of one part, without its name in front."""
+    start = f"{owner}."
+    return {k.removeprefix(start): v for k, v in recipe.settings.items() if k.startswith(start)}
+
+
+def _shots(factory: Callable[..., Any], shots: int) -> dict[str, int]:
+    return {"shots": shots} if "shots" in inspect.signature(factory).parameters else {}
+
+
+def _settings_of(factory: Callable[..., Any]) -> Iterator[tuple[str, Setting]]:
+    for p in inspect.signature(factory, eval_str=True).parameters.values():
+        if p.default is not p.empty and p.name not in _GIVEN:
+            yield p.name, Setting(p.default, p.annotation)
+
+
+def _prefixed(owner: str, factory: Callable[..., Any]) -> dict[str, Setting]:
+    return {f"{owner}.{name}": setting for name, setting in _settings_of(factory)}

@@ -1,0 +1,1 @@
+"""One round: decide, be judged, remember, learn."""

@@ -1,0 +1,155 @@
+"""Rows of a task as the numerics want them, and how a decision on them is judged."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from ffml.base import Array, Batch, Learner, Params, Problem, Schema, Task, Unlabelled
+from ffml.online import metrics
+from ffml.online.memory import bucket
+from ffml.problem.gaps import effective_rows, judged_gaps, violation
+
+SMALLEST_BUCKET = 256
+MOST_UNLABELLED = 4096  # people whose features an adaptation looks at
+
+
+class Split(NamedTuple):
+    """Positions of the rows labelled before the decision, and of those that judge it."""
+
+    support: np.ndarray
+    validation: np.ndarray
+
+
+NOBODY = Split(np.zeros(0, int), np.zeros(0, int))
+
+
+class Judgement(NamedTuple):
+    """How a decision did on its validation rows."""
+
+    metrics: dict[str, float]
+    undefined: dict[str, str]
+    tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
+    constraint: np.ndarray  # (m,) NaN where not measurable
+
+
+def split_rows(num_rows: int, validation_fraction: float, rng: np.random.Generator) -> Split:
+    """Split a task at random, without a look at its labels; at least one row judges."""
+    num_validation = min(max(round(num_rows * validation_fraction), 1), num_rows)
+    order = rng.permutation(num_rows)
+    return Split(np.sort(order[num_validation:]), np.sort(order[:num_validation]))
+
+
+def support_batch(
+    task: Task, schema: Schema, rows: np.ndarray, shots: int, rng: np.random.Generator
+) -> Batch:
+    """Draw ``shots`` support rows of each class; a class with fewer is gone through repeatedly.
+
+    The shape is always ``2 shots``; a class without rows is masked.
+    """
+    pools = [rng.permutation(rows[task.y[rows] == label]) for label in (0, 1)]
+    chosen = np.concatenate([np.resize(pool if len(pool) else [0], shots) for pool in pools])
+    counts = np.array([len(pool) for pool in pools])
+    mask = np.repeat(np.float32(counts > 0), shots)
+    return Batch(
+        x=task.x[chosen],
+        y=np.repeat(np.array([0, 1], np.float32), shots),
+        s=schema.memberships(task.groups[chosen]),
+        mask=mask,
+        weight=mask * np.repeat(np.float32(counts / max(len(rows), 1)), shots),
+        pool_size=np.int32(len(rows)),
+        distinct_share=np.repeat(np.float32(np.minimum(counts / shots, 1)), shots),
+    )
+
+
+def with_people(support: Batch, learner: Learner, x: np.ndarray, rng: np.random.Generator) -> Batch:
+    """Add the features of the people to be decided about, if the learner looks at them.
+
+    They are padded like `padded_batch`; of very many, some are taken at random.
+    """
+    if not learner.uses_unlabelled:
+        return support
+    if len(x) > MOST_UNLABELLED:
+        x = x[np.sort(rng.permutation(len(x))[:MOST_UNLABELLED])]
+    missing = bucket(len(x), SMALLEST_BUCKET) - len(x)
+    weight = np.pad(np.ones(len(x), np.float32), (0, missing))
+    people = Unlabelled(np.pad(x, ((0, missing), (0, 0))), weight)
+    return support._replace(unlabelled=people)
+
+
+def padded_batch(task: Task, schema: Schema, rows: np.ndarray) -> Batch:
+    """Take rows as they are, padded to a power of four, so that few shapes are ever compiled."""
+    missing = bucket(len(rows), SMALLEST_BUCKET) - len(rows)
+    mask = np.pad(np.ones(len(rows), np.float32), (0, missing))
+    return Batch(
+        x=np.pad(task.x[rows], ((0, missing), (0, 0))),
+        y=np.pad(task.y[rows].astype(np.float32), (0, missing)),
+        s=np.pad(schema.memberships(task.groups[rows]), ((0, missing), (0, 0))),
+        mask=mask,
+        weight=mask,
+        pool_size=np.int32(len(rows)),
+        distinct_share=mask,
+    )
+
+
+def judge(
+    problem: Problem, learner: Learner, params: Params, task: Task, schema: Schema, rows: np.ndarray
+) -> Judgement:
+    """Decide on the validation rows and compare with their labels and groups."""
+    batch = padded_batch(task, schema, rows)
+    padded_logits = np.asarray(learner.predict(params, batch.x), np.float32)
+    logits, labels, groups = padded_logits[: len(rows)], task.y[rows], task.groups[rows]
+    tables = {
+        column.name: metrics.contingency_table(labels, logits > 0, groups[:, i], len(column.groups))
+        for i, column in enumerate(schema.sensitive)
+    }
+    worst = metrics.worst(
+        [metrics.judge(tables[column.name], column.groups) for column in schema.sensitive]
+    )
+    values = dict(worst.values) | {
+        "loss": cross_entropy(logits, labels),
+        "dbc": decision_boundary_covariance(logits, schema.memberships(groups)),
+    }
+    undefined = dict(worst.undefined)
+    if np.isnan(values["dbc"]):
+        undefined["dbc"] = "only one group has rows"
+    rows_behind, constraint = jax.device_get(_constraint_of(problem)(padded_logits, batch))
+    return Judgement(values, undefined, tables, np.where(rows_behind > 0, constraint, np.nan))
+
+
+def not_judged(problem: Problem, schema: Schema) -> Judgement:
+    """Judge nobody: every number is undefined, for the one reason that there was no decision."""
+    tables = {c.name: np.zeros((len(c.groups), 2, 2), int) for c in schema.sensitive}
+    nothing = metrics.worst([metrics.judge(table) for table in tables.values()])
+    values = nothing.values | {"loss": np.nan, "dbc": np.nan}
+    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], "not judged")
+    return Judgement(values, undefined, tables, np.full(problem.num_constraints, np.nan))
+
+
+@lru_cache(maxsize=32)
+def _constraint_of(problem: Problem) -> Callable:
+    """Compile, once a problem, how decisions keep its bounds and on how many rows that rests."""
+
+    def measured(logits: Array, batch: Batch) -> tuple[Array, Array]:
+        values = violation(problem, judged_gaps(problem, logits, batch))
+        return effective_rows(problem, batch), values
+
+    return jax.jit(measured)
+
+
+def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> float:
+    """Mean sigmoid cross-entropy, without the penalty on the parameters."""
+    return float(np.mean(np.logaddexp(0, logits.astype(float)) - labels * logits))
+
+
+def decision_boundary_covariance(logits: np.ndarray, memberships: np.ndarray) -> float:
+    """Return the largest mean difference of logits between a group and the rest (Eq. 1)."""
+    inside, outside = memberships.sum(0), (1 - memberships).sum(0)
+    both = (inside > 0) & (outside > 0)
+    if not both.any():
+        return float("nan")
+    gaps = (logits @ memberships)[both] / inside[both]
+    gaps -= (logits @ (1 - memberships))[both] / outside[both]
+    return float(gaps[np.argmax(np.abs(gaps))])

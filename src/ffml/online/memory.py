@@ -1,0 +1,140 @@
+"""Past tasks: bounded rows per task, bounded number of tasks, and a round's draw of them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ffml.base import LabelledTask, Schema, Task
+from ffml.border import at_least, one_of
+
+MOST_PADDED_BYTES = 64 * 2**20  # of a round's tasks in one shape for all rounds
+
+
+def _keep_all(seen: int, capacity: int, rng: np.random.Generator) -> int | None:
+    return None
+
+
+def _keep_recent(seen: int, capacity: int, rng: np.random.Generator) -> int | None:
+    return 0
+
+
+def _keep_reservoir(seen: int, capacity: int, rng: np.random.Generator) -> int | None:
+    """Algorithm R: each of the tasks seen so far is kept with the same probability."""
+    place = int(rng.integers(seen + 1))
+    return place if place < capacity else capacity
+
+
+# Who makes room once memory is full: the index of the task to forget, `capacity` for the new one.
+POLICIES = {"all": _keep_all, "recent": _keep_recent, "reservoir": _keep_reservoir}
+
+
+class MemorySettings(NamedTuple):
+    """How much is remembered.
+
+    Attributes:
+        tasks_per_round: |U|, the most tasks that one round learns from.
+        rows_per_task: the most rows kept of a task, as evenly over the labels as they allow.
+        policy: "all" keeps every task, "recent" the last ``capacity``, "reservoir" a uniform
+            sample of ``capacity`` of those seen.
+        capacity: the most tasks kept by "recent" and "reservoir".
+    """
+
+    tasks_per_round: int = 32
+    rows_per_task: int = 1024
+    policy: str = "all"
+    capacity: int = 256
+
+    def validate(self) -> "MemorySettings":
+        """Refuse settings that cannot work."""
+        at_least(1, tasks_per_round=self.tasks_per_round, capacity=self.capacity)
+        at_least(4, rows_per_task=self.rows_per_task)
+        one_of("memory policy", self.policy, POLICIES)
+        return self
+
+
+class Memory:
+    """The tasks kept so far, ragged, on the host; `draw` makes fixed shapes for the device."""
+
+    def __init__(self, schema: Schema, settings: MemorySettings) -> None:
+        self.schema = schema
+        self.settings = settings.validate()
+        self.tasks: list[LabelledTask] = []  # each with just its own rows
+        self.seen = 0
+
+    def add(self, task: Task, rng: np.random.Generator) -> LabelledTask:
+        """Remember a task, forgetting another one if the policy says so; return what was kept."""
+        kept = bounded(task, self.schema, self.settings.rows_per_task, rng)
+        forget = None
+        if len(self.tasks) >= self.settings.capacity:
+            forget = POLICIES[self.settings.policy](self.seen, self.settings.capacity, rng)
+        self.seen += 1
+        self.tasks.append(kept)
+        if forget is not None:
+            del self.tasks[forget]
+        return kept
+
+    def draw(self, rng: np.random.Generator) -> LabelledTask:
+        """Draw a round's tasks: all of them, or |U| at random once there are more.
+
+        The shapes depend on the settings alone, so nothing recompiles as tasks arrive. Where that
+        would take more than `MOST_PADDED_BYTES`, there are only as many places as the next power
+        of four above what is drawn, so that a few shapes are compiled.
+        """
+        chosen = np.arange(len(self.tasks))
+        if len(self.tasks) > self.settings.tasks_per_round:
+            chosen = rng.choice(len(self.tasks), self.settings.tasks_per_round, replace=False)
+        tasks = [self.tasks[i] for i in np.sort(chosen)]
+        slots, rows = self._shape(tasks)
+        padded = [padded_rows(task, rows) for task in tasks]
+        padded += [_empty_like(padded[0])] * (slots - len(padded))
+        return LabelledTask(*(np.stack(leaves) for leaves in zip(*padded, strict=True)))
+
+    def _shape(self, tasks: Sequence[LabelledTask]) -> tuple[int, int]:
+        """Return the places for tasks, and those for the rows of each."""
+        slots, rows = self.settings.tasks_per_round, self.settings.rows_per_task
+        if slots * rows * len(self.schema.features) * 4 <= MOST_PADDED_BYTES:
+            return slots, rows
+        longest = max(len(task.x) for task in tasks)
+        return min(slots, bucket(len(tasks), 2)), min(rows, bucket(longest, 64))
+
+
+def bucket(size: int, smallest: int) -> int:
+    """Return the smallest number times a power of four that is at least ``size``.
+
+    >>> [bucket(size, 256) for size in (1, 256, 257, 5000)]
+    [256, 256, 1024, 16384]
+    """
+    while smallest < size:
+        smallest *= 4
+    return smallest
+
+
+def bounded(task: Task, schema: Schema, max_rows: int, rng: np.random.Generator) -> LabelledTask:
+    """Order a task's rows by label and keep at most ``max_rows``, shared evenly by the labels.
+
+    Draws are class-balanced, so keeping more of the rarer label changes no distribution.
+    """
+    negatives, positives = np.flatnonzero(task.y == 0), np.flatnonzero(task.y == 1)
+    keep_positives = min(len(positives), max(max_rows // 2, max_rows - len(negatives)))
+    keep_negatives = min(len(negatives), max_rows - keep_positives)
+    rows = np.concatenate(
+        [
+            np.sort(rng.permutation(negatives)[:keep_negatives]),
+            np.sort(rng.permutation(positives)[:keep_positives]),
+        ]
+    )
+    counts = np.array([keep_negatives, keep_positives], np.int32)
+    memberships = schema.memberships(task.groups[rows])
+    totals = np.array([len(negatives), len(positives)], np.int32)
+    return LabelledTask(task.x[rows], memberships, counts, totals)
+
+
+def padded_rows(task: LabelledTask, num_rows: int) -> LabelledTask:
+    """Pad a task with rows of zeros, which no draw ever picks."""
+    missing = ((0, num_rows - len(task.x)), (0, 0))
+    return task._replace(x=np.pad(task.x, missing), s=np.pad(task.s, missing))
+
+
+def _empty_like(task: LabelledTask) -> LabelledTask:
+    return LabelledTask(*(np.zeros_like(leaf) for leaf in task))

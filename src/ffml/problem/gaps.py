@@ -1,0 +1,171 @@
+"""Gaps between groups: what every constraint is made of, written once for all notions.
+
+All functions return one number for each of the m entries: notion by notion, condition by condition,
+contrast by contrast, in the order of `Problem.constraint_names`.
+"""
+
+from collections.abc import Callable, Iterator
+
+import jax.numpy as jnp
+
+from ffml.base import Array, Band, Batch, Comparison, Constraint, Params, Problem
+
+
+def gaps(problem: Problem, params: Params, batch: Batch) -> Array:
+    """Return the signed gaps of the scores that are learned from; 0 where not measurable."""
+    logits = problem.apply(params, batch.x)
+    return _by_entry(problem, batch, lambda c, rows: _gap(c.score(logits, batch), batch, rows))
+
+
+def judged_gaps(problem: Problem, logits: Array, batch: Batch) -> Array:
+    """Return the signed gaps of what the scores stand for, such as decisions, of any logits."""
+    return _by_entry(problem, batch, lambda c, rows: _gap(c.judged(logits, batch), batch, rows))
+
+
+def constraint(problem: Problem, params: Params, batch: Batch) -> Array:
+    """Return g of the paper, feasible where ``g <= 0``; 0 where not measurable."""
+    values = violation(problem, gaps(problem, params, batch))
+    return jnp.where(effective_rows(problem, batch) > 0, values, 0.0)
+
+
+def violation(problem: Problem, gaps: Array) -> Array:
+    """Return by how much gaps exceed their bounds: ``|gap - center| - width``."""
+    center, width = bounds(problem)
+    return jnp.abs(gaps - center) - width
+
+
+def bounds(problem: Problem) -> Band:
+    """Return where the signed gaps may lie."""
+    contrasts = len(problem.schema.contrasts)
+    bands = [_band(constraint, contrasts) for constraint in problem.constraints]
+    nothing = Band(jnp.zeros(0), jnp.zeros(0))
+    return Band(*(jnp.concatenate(parts) for parts in zip(nothing, *bands, strict=True)))
+
+
+def shifted(problem: Problem, shift: Array) -> Problem:
+    """Bound ``gap + shift`` instead of the gap: a part of each is still to come."""
+    moved, first = [], 0
+    for c in problem.constraints:
+        center, width = _band(c, len(problem.schema.contrasts))
+        last = first + len(center)
+        moved.append(c._replace(bound=Band(center - shift[first:last], width)))
+        first = last
+    return problem._replace(constraints=tuple(moved))
+
+
+def effective_rows(problem: Problem, batch: Batch) -> Array:
+    """Count the rows that each gap rests on: ``1/(1/n₁ + 1/n₂)``; 0 where a side is empty."""
+    return _by_entry(problem, batch, lambda c, rows: _rows_behind(batch, rows))
+
+
+def measurable(problem: Problem, batch: Batch) -> Array:
+    """Tell which entries a batch can measure: ``(m,)`` 0. or 1."""
+    return (effective_rows(problem, batch) > 0) * 1.0
+
+
+def gap_variance(problem: Problem, params: Params, batch: Batch) -> Array:
+    """Estimate how much of a squared gap is chance.
+
+    The difference of two means of ``n₁`` and ``n₂`` rows with variance v has the variance
+    ``v (1/n₁ + 1/n₂)``. v is estimated without bias, so that ``gap² - gap_variance`` is, on
+    average, the square of the gap that many rows would show.
+    """
+    logits = problem.apply(params, batch.x)
+
+    def by_chance(c: Constraint, rows: Array) -> Array:
+        count = row_count(rows[:, None], batch.distinct_share)
+        v = variance(c.score(logits, batch), rows) * count / jnp.maximum(count - 1, 1)
+        inside, outside = _sides(batch, rows)
+        return v * (1 / jnp.maximum(inside, 1) + 1 / jnp.maximum(outside, 1))
+
+    return _by_entry(problem, batch, by_chance)
+
+
+def comparison(problem: Problem, batch: Batch) -> Comparison:
+    """Tell who is compared with whom in each entry."""
+    parts = [rows for _, rows in _conditions(problem, batch)]
+    rows = [jnp.broadcast_to(part[:, None], batch.s.shape) for part in parts]
+    return Comparison(jnp.concatenate(rows, -1), jnp.tile(batch.s, len(parts)))
+
+
+def group_gap(values: Array, members: Array, rows: Array) -> Array:
+    """Mean of ``values`` over a group minus the mean over all others, for each contrast.
+
+    Args:
+        values: ``(n,)`` what is compared.
+        members: ``(n, q)`` 0/1 memberships, or shares.
+        rows: ``(n,)`` weights of the rows, 0 for those that do not count; or ``(n, q)``.
+
+    Returns:
+        ``(q,)`` gaps, 0 where one side is empty.
+    """
+    rows = jnp.reshape(rows, (len(members), -1))
+    inside, outside = members * rows, (1 - members) * rows
+    weight_inside, weight_outside = inside.sum(0), outside.sum(0)
+    both = (weight_inside > 0) & (weight_outside > 0)
+    mean_inside = values @ inside / jnp.where(both, weight_inside, 1)
+    mean_outside = values @ outside / jnp.where(both, weight_outside, 1)
+    return jnp.where(both, mean_inside - mean_outside, 0.0)
+
+
+def row_count(weights: Array, distinct_share: Array = 1.0) -> Array:
+    """Count the equally weighted rows whose mean is as uncertain as that of these: ``(q,)``.
+
+    Rows that count differently are worth less than their number, ``(Σ w)²/Σ w²`` (Kish), and a row
+    that was drawn twice is half a row each time.
+
+    Args:
+        weights: ``(n, q)``, each column a mean's.
+        distinct_share: ``(n,)`` 1 / the number of times a row was drawn.
+
+    >>> import numpy as np
+    >>> row_count(np.array([[1.0], [1.0], [1.0], [1.0], [2.0]])).tolist()
+    [4.5]
+    >>> row_count(np.ones((10, 1)), 0.2).tolist()
+    [2.0]
+    """
+    spread = (weights**2).T @ (jnp.ones(len(weights)) / jnp.maximum(distinct_share, 1e-30))
+    return jnp.where(spread > 0, weights.sum(0) ** 2 / jnp.maximum(spread, 1e-30), 0.0)
+
+
+def variance(values: Array, rows: Array) -> Array:
+    """Variance of ``values`` ``(n,)`` among rows of these weights ``(n,)``."""
+    shares = rows / jnp.maximum(rows.sum(), 1e-30)
+    return shares @ (values - shares @ values) ** 2
+
+
+def _conditions(problem: Problem, batch: Batch) -> Iterator[tuple[Constraint, Array]]:
+    for c in problem.constraints:
+        for condition in c.conditions:
+            yield c, condition.rows(batch)
+
+
+def _by_entry(
+    problem: Problem, batch: Batch, measure: Callable[[Constraint, Array], Array]
+) -> Array:
+    """Put ``measure`` of each condition, ``(contrasts,)``, one behind the other."""
+    parts = [measure(c, rows) for c, rows in _conditions(problem, batch)]
+    return jnp.concatenate(parts) if parts else jnp.zeros(0)
+
+
+def _band(c: Constraint, contrasts: int) -> Band:
+    """Write a notion's bound out for each of its entries."""
+    if isinstance(c.bound, Band):
+        return Band(*(jnp.asarray(part, float) for part in c.bound))
+    entries = len(c.conditions) * contrasts
+    return Band(jnp.zeros(entries), jnp.broadcast_to(jnp.asarray(c.bound, float), (entries,)))
+
+
+def _gap(values: Array, batch: Batch, rows: Array) -> Array:
+    return group_gap(values, batch.s, rows)
+
+
+def _sides(batch: Batch, rows: Array) -> tuple[Array, Array]:
+    """Count the rows of each group and those of its rest: two arrays ``(q,)``."""
+    inside, outside = batch.s * rows[:, None], (1 - batch.s) * rows[:, None]
+    return row_count(inside, batch.distinct_share), row_count(outside, batch.distinct_share)
+
+
+def _rows_behind(batch: Batch, rows: Array) -> Array:
+    inside, outside = _sides(batch, rows)
+    return inside * outside / jnp.maximum(inside + outside, 1e-30)

@@ -1,0 +1,46 @@
+"""The counts of every round, restored from the rates in groups.csv."""
+
+import numpy as np
+
+from ffml.report._files import Run
+
+
+def round_tables(run: Run) -> dict[str, tuple[list[str], np.ndarray]]:
+    """Return each column's groups, as the data describe them, and counts ``(T, k, 2, 2)``.
+
+    The file has rates; the counts behind them are whole numbers, so rounding restores them.
+    """
+    columns, groups = run.groups.text("column"), run.groups.text("group")
+    place = {number: t for t, number in enumerate(run.rounds.numbers("round"))}
+    names = _names(run, columns, groups)
+    tables = {c: np.zeros((len(run.rounds), len(g), 2, 2), int) for c, g in names.items()}
+    numbers = zip(run.groups.numbers("round"), *_counts(run), strict=True)
+    for column, group, (round_, *counts) in zip(columns, groups, numbers, strict=True):
+        if round_ in place:
+            table = np.reshape(counts, (2, 2))
+            tables[column][place[round_], names[column].index(group)] = table
+    return {column: (names[column], tables[column]) for column in names}
+
+
+def _counts(run: Run) -> list[np.ndarray]:
+    """Return rejected and selected rows of label 0, then of label 1."""
+    n, positives, tpr, fpr = (
+        np.nan_to_num(run.groups.numbers(name))
+        for name in ("n", "n_label_1", "true_positive_rate", "false_positive_rate")
+    )
+    selected = [np.rint(fpr * (n - positives)), np.rint(tpr * positives)]
+    return [n - positives - selected[0], selected[0], positives - selected[1], selected[1]]
+
+
+def _names(run: Run, columns: list[str], groups: list[str]) -> dict[str, list[str]]:
+    described = [
+        (str(column.get("name")), str(group))
+        for column in run.config.get("data", {}).get("sensitive") or []
+        for group in column.get("groups") or []
+    ]
+    order = {key: i for i, key in enumerate(described)}
+    found = dict.fromkeys(zip(columns, groups, strict=True))
+    names: dict[str, list[str]] = {}
+    for column, group in sorted(found, key=lambda key: order.get(key, len(order))):
+        names.setdefault(column, []).append(group)
+    return names

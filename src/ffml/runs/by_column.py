@@ -1,0 +1,98 @@
+"""What the rounds of a run say of each protected column: ratios with their ceilings, and gaps."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ffml.base import SensitiveColumn
+from ffml.online import metrics
+from ffml.online.metrics import GapStatistics
+from ffml.online.summary import last_third, summarise
+
+NOTIONS = ("demographic-parity", "equalized-odds")
+
+
+def by_column(
+    tables: Mapping[str, np.ndarray], columns: tuple[SensitiveColumn, ...]
+) -> dict[str, dict[str, Any]]:
+    """Summarise all rounds and the last third of them, column by column, as summary.json does.
+
+    Args:
+        tables: column -> counts ``(T, k, 2, 2)`` of all rounds.
+        columns: their names and groups.
+    """
+    return {
+        column.name: {
+            part: _summary(rounds, column.groups)
+            for part, rounds in (
+                ("all", tables[column.name]),
+                ("last_third", last_third(tables[column.name])),
+            )
+        }
+        for column in columns
+    }
+
+
+def gaps_by_column(
+    summary: Mapping[str, Any], part: str, notion: str = "demographic-parity"
+) -> dict[str, list[GapStatistics]]:
+    """Read the gaps of every column back from a run's summary."""
+    return {
+        name: [GapStatistics(**_with_nan(found)) for found in column[part]["gaps"][notion]]
+        for name, column in summary["by_column"].items()
+    }
+
+
+def worst_column(
+    summary: Mapping[str, Any], part: str, notion: str = "demographic-parity"
+) -> tuple[str, GapStatistics]:
+    """Return the column with the largest typical gap, and that gap."""
+    largest = {k: metrics.largest_gap(v) for k, v in gaps_by_column(summary, part, notion).items()}
+    worst = metrics.largest_gap(list(largest.values()))
+    return next((name, found) for name, found in largest.items() if found is worst)
+
+
+def largest_long_run(found: list[GapStatistics]) -> GapStatistics:
+    """Return the comparison that is furthest from even in the long run."""
+    return max(found, key=lambda one: np.nan_to_num(abs(one.long_run), nan=-1.0))
+
+
+def _summary(tables: np.ndarray, groups: tuple[str, ...]) -> dict[str, Any]:
+    judged = tables[tables.any((1, 2, 3))]
+    return {
+        "rounds": len(judged),
+        **_ratios(judged),
+        "gaps": {
+            notion: [found._asdict() for found in metrics.gap_statistics(judged, groups, notion)]
+            for notion in NOTIONS
+        },
+    }
+
+
+def _ratios(judged: np.ndarray) -> dict[str, dict[str, Any]]:
+    """Average DP and EO over the rounds where they are defined, and their ceilings likewise.
+
+    What they reach of the ceiling is Σ ratio / Σ ceiling: the mean of such quotients flatters
+    uneven decisions on small tasks.
+    """
+    ceilings = [metrics.noise_ceilings(table) for table in judged]
+    found = {}
+    for name in ("dp", "eo"):
+        values = [float(metrics.METRICS[name](table)) for table in judged]
+        rounds = [
+            {"ratio": value, "ceiling": ceiling[name]}
+            for value, ceiling in zip(values, ceilings, strict=True)
+        ]
+        means = summarise(rounds)["all"]["columns"]
+        ratio, ceiling = (means.get(k, _NEVER) for k in ("ratio", "ceiling"))
+        share = ratio["mean"] / ceiling["mean"] if ceiling["mean"] else None
+        found[name] = ratio | {"ceiling": ceiling["mean"], "of_ceiling": share}
+    return found
+
+
+_NEVER = {"mean": None, "std": None, "defined": 0, "undefined": 0}  # of no round
+
+
+def _with_nan(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.nan if value is None else value for name, value in found.items()}

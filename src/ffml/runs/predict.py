@@ -1,0 +1,144 @@
+"""Decisions for the rows of a table, in batches, with NumPy alone."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ffml.base import FFMLError
+from ffml.data.csvfile import guarded_batch
+from ffml.data.tables import Preprocessor, Source
+from ffml.runs import durable
+from ffml.runs.artifact import SavedModel
+from ffml.runs.soundness import refuse_other_features
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Logits = Callable[[np.ndarray], np.ndarray]  # encoded features (n, features) -> (n,)
+
+BLOCK_ROWS = 16_384  # rows whose features and hidden layers fit into a core's cache
+
+
+class Decisions(NamedTuple):
+    """Probabilities and 0/1 decisions of some rows."""
+
+    probability: np.ndarray
+    decision: np.ndarray
+
+
+def decide(model: SavedModel, x: np.ndarray, logits: Logits | None = None) -> Decisions:
+    """Decide about rows of encoded features.
+
+    Args:
+        model: what a run left behind.
+        x: ``(n, features)`` as the model's preprocessor encodes them.
+        logits: of an adapted model (`ffml.runs.adapting.adapted_logits`); by default, of the model
+            as it was learned.
+    """
+    logits = logits or model.logits
+    probability = np.empty(len(x), np.float32)
+    for start in range(0, len(x), BLOCK_ROWS):
+        block = np.clip(logits(x[start : start + BLOCK_ROWS]), -80, 80)
+        probability[start : start + BLOCK_ROWS] = 1 / (1 + np.exp(-block))
+    return Decisions(probability, (probability > 0.5).astype(np.int8))
+
+
+def preprocessor_of(model: SavedModel) -> Preprocessor:
+    """Return how the model's features are encoded."""
+    if model.preprocessing is None:
+        raise FFMLError(
+            f"this model was learned from the data set '{model.config['data']['name']}', not from "
+            "a table; predict needs a run on a table of yours"
+        )
+    preprocessor = Preprocessor.from_json(model.preprocessing)
+    refuse_other_features(model, preprocessor)
+    return preprocessor
+
+
+def predict_table(
+    model: SavedModel, source: Source, keep: Sequence[str] = (), logits: Logits | None = None
+) -> Iterator["pa.RecordBatch"]:
+    """Decide about a table of any size: ``row, [kept columns], probability, decision``."""
+    import pyarrow as pa
+
+    preprocessor = preprocessor_of(model)
+    if missing := [name for name in keep if name not in source.columns]:
+        raise FFMLError(f"{source.name} has no column {missing[0]!r} to keep")
+    names = list(preprocessor.names)
+    if missing := [name for name in names if name not in source.columns]:
+        raise FFMLError(f"{source.name} has no column {missing[0]!r}, which the model needs")
+    needed = [name for name in source.columns if name in {*names, *keep}]
+    first = 0
+    for batch in source.batches(needed):
+        decisions = decide(model, preprocessor.transform(batch.select(names)), logits)
+        columns = {"row": pa.array(np.arange(first, first + len(batch)))}
+        columns |= {name: batch.column(batch.schema.get_field_index(name)) for name in keep}
+        columns |= {
+            "probability": pa.array(decisions.probability),
+            "decision": pa.array(decisions.decision),
+        }
+        first += len(batch)
+        yield pa.RecordBatch.from_pydict(columns)
+
+
+def write_decisions(batches: Iterator["pa.RecordBatch"], path: Path) -> int:
+    """Write decisions to a .csv or .parquet file, whole or not at all; return the rows.
+
+    In a .csv file, a kept text that a spreadsheet would run (``=1+1``) has an apostrophe before it.
+    """
+    if path.suffix not in (".csv", ".parquet"):
+        raise FFMLError(f"--out must end in .csv or .parquet, got {path.name}")
+    if not path.parent.is_dir():
+        raise FFMLError(
+            f"the folder {path.parent} does not exist; make it, or choose another --out"
+        )
+    if path.suffix == ".csv":
+        batches = map(guarded_batch, batches)
+    first = next(batches, None)
+    if first is None:
+        raise FFMLError("the table has no rows to decide about")
+    rows = 0
+    with _whole_file(path) as temporary, _writer(path, temporary, first.schema) as writer:
+        for batch in itertools.chain([first], batches):
+            writer.write(batch.cast(first.schema))
+            rows += len(batch)
+    return rows
+
+
+def _writer(path: Path, temporary: Path, schema: "pa.Schema") -> Any:
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    kind = pyarrow.csv.CSVWriter if path.suffix == ".csv" else pyarrow.parquet.ParquetWriter
+    return kind(temporary, schema)
+
+
+@contextmanager
+def _whole_file(path: Path) -> Iterator[Path]:
+    """Give a file to write to, which becomes ``path`` once it is whole, or vanishes."""
+    import pyarrow as pa
+
+    temporary = durable.temporary(path)
+    try:
+        yield temporary
+        durable.sync(temporary)
+        durable.rename(temporary, path)
+        durable.sync_folder(path.parent)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise FFMLError(f"cannot write {path}: {reason}; mend that, or choose another --out") from (
+            error
+        )
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise FFMLError(
+            f"a kept column cannot be written to {path.name} ({reason}); leave it out of --keep"
+        ) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

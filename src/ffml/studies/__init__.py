@@ -1,0 +1,1 @@
+"""Many runs: comparing, tuning, reproducing, analysing."""

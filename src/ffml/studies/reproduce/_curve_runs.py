@@ -1,0 +1,95 @@
+"""Runs that are measured with growing supports on the way, in parallel processes."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from ffml.base import FFMLError
+from ffml.experiment.build import build, num_rounds
+from ffml.online.loop import Round
+from ffml.runs import durable
+from ffml.studies.compare import Event, Store
+from ffml.studies.efficiency import Point, by_adapting, by_updating, learning_curve
+from ffml.studies.parallel import failure_message, run_jobs
+from ffml.studies.reproduce._curves import CurveSpec, CurveStore
+
+# Those who never adapt learn rows of a new task by their own steps.
+LEARNING = {
+    "ffml": by_adapting,
+    "m-ftml": by_adapting,
+    "twp": by_updating,
+    "ogdlc": by_updating,
+    "adp-olc": by_updating,
+    "gen-olc": by_updating,
+}
+
+
+def run_curves(
+    cells: Sequence[CurveSpec],
+    curves: CurveStore,
+    runs: Store,
+    *,
+    workers: int | None = None,
+    progress: Callable[[Event], None] = lambda event: None,
+) -> None:
+    """Compute the curves that are not in the store, and the runs they belong to.
+
+    The first seed's runs come first: the others find their programs compiled.
+
+    Raises:
+        FFMLError: runs failed; raised after all others are finished, with the reasons.
+    """
+    missing = [cell for cell in cells if not curves.finished(cell)]
+    if not missing:
+        return
+
+    def tell(kind: str, cell: CurveSpec, *details: Any) -> None:
+        if kind == "said":
+            progress(Event("round", cell.run, *details))
+        elif kind == "failed":
+            reason, trace = details
+            if trace:
+                durable.write_atomically(curves.path(cell).with_suffix(".error.txt"), trace)
+            progress(Event("failed", cell.run, reason=reason))
+        else:
+            progress(Event(kind, cell.run))
+
+    job = partial(compute, curves=curves, runs=runs)
+    curves.folder.mkdir(parents=True, exist_ok=True)
+    descriptor = durable.lock(curves.folder)  # no second command computes the same
+    try:
+        order = sorted(missing, key=lambda cell: cell.run.config.seed)
+        failures = run_jobs(job, order, workers=workers, tell=tell)
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+    if failures:
+        raise FFMLError(failure_message(failures, len(missing)))
+
+
+def compute(
+    cell: CurveSpec,
+    on_round: Callable[[int, int | None], None],
+    curves: CurveStore,
+    runs: Store,
+) -> None:
+    """Play a run, measuring before each round; keep both, so that it is not played again."""
+    start, measuring = time.perf_counter(), 0.0
+    config = cell.run.config
+    experiment = build(config)
+    loop, total = experiment.loop, num_rounds(config, experiment.stream)
+    learn = LEARNING[config.recipe.method](loop)
+    found: list[list[Point]] = []
+    rounds: list[Round] = []
+    for task in islice(experiment.stream.tasks(), config.rounds):
+        on_round(len(rounds) + 1, total)
+        before = time.perf_counter()
+        found.append(learning_curve(loop, task, learn, cell.sizes))
+        measuring += time.perf_counter() - before
+        rounds.append(loop.step(task))
+    if not runs.finished(cell.run):
+        runs.save(cell.run, experiment, rounds, time.perf_counter() - start - measuring)
+    curves.save(cell, found, measuring)

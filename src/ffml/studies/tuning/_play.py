@@ -1,0 +1,166 @@
+"""Play a stream with many settings at once, and judge each."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import jax
+import numpy as np
+
+from ffml.base import FFMLError, Task
+from ffml.data.sources import table_document
+from ffml.experiment.build import Experiment, build, num_rounds
+from ffml.online.decide import asked
+from ffml.online.judge import Judgement, Split, judge, not_judged
+from ffml.online.loop import OnlineLoop
+from ffml.runs import durable
+from ffml.studies.compare import gap_columns
+from ffml.studies.tuning._chunks import Chunk
+from ffml.studies.tuning._program import Program, compile_program, many_learners
+from ffml.studies.tuning._search import last_round
+from ffml.studies.tuning._store import ChunkStore, Judged
+
+Progress = Callable[[str, Chunk, int], None]  # "round" or "finished", chunk, round
+
+
+@dataclass
+class ManyLoop(OnlineLoop):
+    """The online loop of several settings: the same splits, supports and draws for all of them."""
+
+    num_settings: int = 1
+    judgements: list[Judgement] = field(default_factory=list)  # of the last round, by setting
+
+    def _judged(self, task: Task, rows: Split) -> Judgement:
+        """Judge each setting; the round's own record is left empty."""
+        support = asked(
+            self.learner,
+            self.schema,
+            task,
+            shots=self.shots,
+            seed=self.seed,
+            round_=self.round,
+            rows=rows.support,
+            people=task.x[rows.validation],
+        )
+        params = jax.device_get(self._adapt(self.knowledge, support))
+        with np.errstate(all="ignore"):  # a setting may have diverged; its judgement says so
+            self.judgements = [
+                judge(
+                    self.problem,
+                    self.learner,
+                    jax.tree.map(lambda leaf, i=i: leaf[i], params),
+                    task,
+                    self.schema,
+                    rows.validation,
+                )
+                for i in range(self.num_settings)
+            ]
+        return not_judged(self.problem, self.schema)
+
+    def _refuse_divergence(self, task: Task, state: Any) -> None:
+        """Let the others go on: a setting that has diverged is judged by its decisions."""
+
+
+def run_chunks(
+    chunks: Sequence[Chunk],
+    store: ChunkStore,
+    *,
+    progress: Progress = lambda kind, chunk, at: None,
+) -> None:
+    """Compute chunks one after another, each on all devices, and keep what each one gives.
+
+    An interruption loses the chunk that is being computed; the others are kept.
+
+    Args:
+        chunks: of `unfinished_chunks`.
+        store: where results are kept.
+        progress: told of every round that begins and of every finished chunk.
+    """
+    if not chunks:
+        return
+    store.folder.mkdir(parents=True, exist_ok=True)
+    lock = durable.lock(store.folder)
+    try:
+        compiled: tuple[tuple[int, int], Program] | None = None
+        for chunk in chunks:
+            start = time.perf_counter()
+            experiment = _open(chunk)
+            place = (chunk.program, chunk.size)
+            if compiled is None or compiled[0] != place:
+                config, schema = experiment.config, experiment.stream.schema
+                names = tuple(chunk.values)
+                compiled = (
+                    place,
+                    compile_program(config, schema, names, chunk.size, chunk.num_devices),
+                )
+            judged = play(chunk, compiled[1], experiment, progress)
+            store.save(chunk.cells, judged, time.perf_counter() - start)
+            progress("finished", chunk, 0)
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def play(chunk: Chunk, program: Program, experiment: Experiment, progress: Progress) -> Judged:
+    """Play the stream up to the end of its second third; return how each setting was judged."""
+    loop = many_loop(chunk, program, experiment)
+    rounds: list[int] = []
+    sizes: list[int] = []
+    judgements: list[list[Judgement]] = []
+    for task in islice(experiment.stream.tasks(), last_round(_rounds(experiment))):
+        progress("round", chunk, loop.round + 1)
+        loop.judgements = []
+        record = loop.step(task)
+        if loop.judgements:
+            rounds.append(record.round)
+            sizes.append(record.n_validation)
+            judgements.append(loop.judgements)
+    if not judgements:
+        raise FFMLError(
+            f"no round of seed {chunk.seed} has {loop.judge_min_rows} validation rows; give a "
+            "smaller --min-validation"
+        )
+    groups = {column.name: column.groups for column in loop.schema.sensitive}
+    numbers = [[j.metrics | _gaps(j, groups) for j in row] for row in judgements]
+    metrics = tuple(numbers[0][0])
+    values = [[list(found.values()) for found in row] for row in numbers]
+    return Judged(rounds, sizes, metrics, np.array(values, float).swapaxes(0, 1))
+
+
+def _gaps(judgement: Judgement, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """Return what a round adds to typical and long-run gaps."""
+    tables = {name: table[None] for name, table in judgement.tables.items()}
+    return {name: float(values[0]) for name, values in gap_columns(tables, groups).items()}
+
+
+def many_loop(chunk: Chunk, program: Program, experiment: Experiment) -> ManyLoop:
+    """Return a loop like the experiment's own, for all settings of a chunk."""
+    alone = experiment.loop
+    return ManyLoop(
+        program.problem,
+        many_learners(program, chunk.values),
+        alone.schema,
+        seed=alone.seed,
+        validation_fraction=alone.validation_fraction,
+        shots=alone.shots,
+        memory_settings=alone.memory_settings,
+        judge_after=alone.judge_after,
+        judge_min_rows=alone.judge_min_rows,
+        scaler=alone.scaler,
+        num_settings=len(chunk.cells),
+    )
+
+
+def _open(chunk: Chunk) -> Experiment:
+    cell = chunk.cells[0]
+    experiment = build(cell.config)
+    if table_document(experiment.stream).get("fingerprint", "") != cell.fingerprint:
+        raise FFMLError(f"{cell.config.data} has changed since the search began; start again")
+    return experiment
+
+
+def _rounds(experiment: Experiment) -> int:
+    return num_rounds(experiment.config, experiment.stream) or 0

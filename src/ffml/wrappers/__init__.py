@@ -1,0 +1,21 @@
+"""Wrappers: they take a method and return a method, like `optax.chain`'s transformations.
+
+A wrapped method has the wrapped one's learning and something more: a correction, or a step before
+each decision. They compose, the first one innermost::
+
+    method = evened(corrected(partial(ffml, outer_lr=0.1)))
+    learner = method(problem)
+"""
+
+from collections.abc import Callable
+
+from ffml.base import Method
+from ffml.wrappers.corrected import corrected
+from ffml.wrappers.evened import evened
+
+WRAPPERS: dict[str, Callable[..., Method]] = {
+    "corrected": corrected,
+    "evened": evened,
+}
+
+__all__ = ["WRAPPERS", "corrected", "evened"]

@@ -1,0 +1,220 @@
+"""The checks find what is wrong with a part of one's own, and say so in one line."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from ffml.base import Condition, FFMLError, Info, Learner, Pair
+from ffml.checks import check_constraint, check_learner, check_model
+from ffml.methods._refit import task_rows
+from ffml.problem.models import linear
+from ffml.problem.notions import decision, decision_constraint, demographic_parity
+
+
+def refused(check, subject, message):
+    with pytest.raises(FFMLError) as caught:
+        check(subject)
+    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
+
+
+class Direction:
+    """A learner in NumPy: from the mean of the negatives to that of the positives."""
+
+    def __init__(self, problem):
+        self.num_constraints = problem.num_constraints
+
+    def init(self, key):
+        return np.zeros(3)
+
+    def adapt(self, known, support):
+        return known + 0.1 * ((2 * support.y - 1) * support.mask) @ support.x
+
+    def update(self, key, state, task, memory):
+        rows = task_rows(task)
+        nothing = np.zeros(self.num_constraints)
+        state = 0.5 * state + (2 * rows.y - 1.0) @ rows.x
+        return state, Info(0.0, nothing, nothing, 1)
+
+    def pair(self, known):
+        return Pair(known, np.zeros(self.num_constraints))
+
+    @classmethod
+    def method(cls, problem):
+        own = cls(problem)
+        return Learner(
+            own.init,
+            own.adapt,
+            lambda params, x: x @ params,
+            own.update,
+            knowledge=lambda state: state,
+            pair=own.pair,
+            pure=False,
+        )
+
+
+def test_a_learner_of_ones_own_passes():
+    check_learner(Direction.method)
+
+
+class ByChance(Direction):
+    def update(self, key, state, task, memory):
+        return np.random.default_rng().normal(size=3), super().update(key, state, task, memory)[1]
+
+
+class Deaf(Direction):
+    def adapt(self, known, support):
+        return 0 * known
+
+    def update(self, key, state, task, memory):
+        return state, super().update(key, state, task, memory)[1]
+
+
+class Negative(Direction):
+    def pair(self, known):
+        return Pair(known, np.full(self.num_constraints, -0.1))
+
+
+class TooMany(Direction):
+    def pair(self, known):
+        return Pair(known, np.zeros(self.num_constraints + 1))
+
+
+class ReadsPadding(Direction):
+    def update(self, key, state, task, memory):
+        state, info = super().update(key, state, task, memory)
+        return state + task.s.sum(), info
+
+
+class ReadsMaskedSupport(Direction):
+    def adapt(self, known, support):
+        return known + (2 * support.y - 1) @ support.x
+
+
+class ReadsEmptySlots(Direction):
+    def update(self, key, state, task, memory):
+        state, info = super().update(key, state, task, memory)
+        return state + np.asarray(memory.x).sum((0, 1)), info
+
+
+class CountsSlots(Direction):
+    def update(self, key, state, task, memory):
+        state, info = super().update(key, state, task, memory)
+        return state + len(memory.totals), info
+
+
+PADDING = "what padding rows and empty places in memory hold changes decisions"
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (ByChance, "the same seed gives other numbers"),
+        (Deaf, "another seed gives the same decisions"),
+        (Negative, "a multiplier is negative"),
+        (TooMany, "pair shows multipliers of shape (2,); there are 1 constraints"),
+        (ReadsPadding, PADDING),
+        (ReadsMaskedSupport, PADDING),
+        (ReadsEmptySlots, PADDING),
+        (CountsSlots, "the number of places in memory changes decisions"),
+    ],
+)
+def test_what_is_wrong_with_a_learner_is_said(learner, message):
+    refused(check_learner, learner.method, message)
+
+
+def test_a_learner_that_recompiles_is_named():
+    def method(problem):
+        learner = Direction.method(problem)
+
+        def update(key, state, task, memory):
+            info = Info(0.0, jnp.zeros(1), jnp.zeros(1), 1)
+            return jnp.concatenate([state, state[:1]]), info  # another shape each round
+
+        def adapt(known, support):
+            return known[:3] + 0.1 * ((2 * support.y - 1) * support.mask) @ support.x
+
+        return learner._replace(
+            adapt=adapt,
+            update=update,
+            pair=lambda known: Pair(known, np.zeros(1)),
+            pure=True,
+        )
+
+    refused(check_learner, method, "adapt is compiled 6 times; shapes and types must stay")
+
+
+def notion(rows=None, score=None):
+    def factory(bound):
+        built = demographic_parity(bound)
+        if rows:
+            built = built._replace(conditions=(Condition("", rows),))
+        return built._replace(score=score) if score else built
+
+    return factory
+
+
+def two_of_a_name(bound):
+    built = demographic_parity(bound)
+    return built._replace(conditions=built.conditions * 2)
+
+
+@pytest.mark.parametrize(
+    ("factory", "message"),
+    [
+        (
+            two_of_a_name,
+            "entries share a name: demographic-parity[sex=F], demographic-parity[sex=F]",
+        ),
+        (notion(lambda batch: jnp.ones(len(batch.y))), "condition '' counts padding; multiply by"),
+        (notion(lambda batch: batch.weight[:, None]), "condition '' returns shape (68, 1); one"),
+        (notion(lambda batch: -batch.weight), "condition '' gives a row a negative weight"),
+        (notion(lambda batch: batch.mask), "writing rows of weight 2 twice changes gaps"),
+        (notion(score=decision), "the score has no slope"),
+        (notion(score=lambda h, batch: h.sum()), "score returns (); one number a row"),
+        (notion(score=lambda h, batch: jnp.sqrt(jnp.abs(h))), "the score has gradients that are"),
+        (
+            notion(score=lambda h, batch: h - h.mean() * batch.s[:, 0]),
+            "leaving out padding changes",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_constraint_is_said(factory, message):
+    refused(check_constraint, factory, message)
+
+
+def test_notions_of_ones_own_with_any_number_of_conditions_pass():
+    conditions = {
+        name: lambda batch, low=low: batch.weight * (batch.x[:, 1] > low)
+        for name, low in (("a", -9.0), ("b", -0.5), ("c", 0.0))
+    }
+    check_constraint(lambda bound: decision_constraint("mine", conditions, bound))
+
+
+def model(**functions):
+    return lambda: linear()._replace(**functions)
+
+
+@pytest.mark.parametrize(
+    ("factory", "message"),
+    [
+        (model(apply=lambda params, x: jnp.asarray(x) @ params["w"]), "apply returns "),
+        (model(apply=lambda params, x: x @ params["w"][:, None]), "apply returns logits of shape"),
+        (
+            model(apply=lambda params, x: x @ params["w"] - (x @ params["w"]).mean()),
+            "a row's logit",
+        ),
+        (model(apply=lambda params, x: x @ params["w"] * np.nan), "apply returns logits that are"),
+        (
+            model(init=lambda key, n: {"w": np.random.default_rng().normal(size=n), "b": 0.0}),
+            "init gives other parameters for the same key",
+        ),
+        (
+            model(
+                apply=lambda params, x: x @ params["w"] + (0.5 if isinstance(x, np.ndarray) else 0)
+            ),
+            "apply differs between NumPy and JAX",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_model_is_said(factory, message):
+    refused(check_model, factory, message)

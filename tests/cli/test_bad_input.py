@@ -1,0 +1,203 @@
+"""What cannot be used is refused: exact message, exit code 2, nothing written."""
+
+import json
+
+import pytest
+from bad_tables import BAD_TABLES, ROLES
+from quick import QUICK, SMALL
+
+from ffml.data.sources import SET_OPTIONS
+
+# Where columns are guessed, the command line asks before the table is read.
+ASKED = {
+    "no task given": "which column is the task (which rows belong together)? Candidates: age, "
+    "town; give --task",
+    "no query": "a database needs --query, such as --query 'SELECT * FROM loans'",
+    "no sensitive column": None,  # guessed: there is only one
+}
+
+
+def command(made, roles):
+    words = [made[0], "--query", made[1]] if isinstance(made, tuple) else [made]
+    for name, value in {**ROLES, **roles}.items():
+        if name in SET_OPTIONS:
+            words += ["--set", f"data.{name}={str(value).lower() if value is True else value}"]
+        elif value is not None:
+            for one in [value] if isinstance(value, str | int | float) else value:
+                words += [f"--{name}", one]
+    return words
+
+
+@pytest.mark.parametrize("case", [case for case in BAD_TABLES if ASKED.get(case, "") is not None])
+def test_bad_tables(case, tmp_path, run_main):
+    bad = BAD_TABLES[case]
+    made = bad.make(tmp_path)
+    path = made[0] if isinstance(made, tuple) else made
+    before = sorted(tmp_path.rglob("*"))
+    code, out, err = run_main("run", *command(made, bad.roles), "--out", tmp_path / "run")
+    expected = ASKED.get(case, bad.message)
+    expected = expected.replace("{path}", str(path)).replace("{folder}", str(tmp_path))
+    assert (code, err) == (2, f"error: {expected}\n")
+    assert "secret" not in out + err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+CONFIGS = {
+    "unknown key": ({"outr_lr": 0.1}, "unknown setting 'outr_lr'; did you mean 'outer_lr'? See"),
+    "unknown key of a run": ({"run": {"sed": 1}}, "unknown setting 'sed'; did you mean 'seed'?"),
+    "another's setting": ({"penalty": 0.1}, "unknown setting of ffml 'penalty'"),
+    "bound out of range": ({"bounds": [-1.0]}, "bound of demographic-parity must be >= 0"),
+    "wrong kind": ([1, 2], "holds no settings; it must be an object"),
+    "unknown method": ({"method": "fml"}, "unknown method 'fml'; did you mean 'ffml'?"),
+    "unknown wrapper": ({"wrappers": ["evend"]}, "unknown wrapper 'evend'; did you mean 'evened'?"),
+    "one wrapper": ({"wrappers": "evened"}, "setting 'wrappers' takes a list of words, got 'even"),
+    "no data": ({"seed": 1}, "give a data set"),
+    "nested data": ({"data": {"name": "adult"}}, "setting 'data' takes a word or null, got {'name"),
+    "nested method": ({"method": {"name": "ffml"}}, "setting 'method' takes a word, got {'name'"),
+    "nested part": ({"inner": {"lr": 1}}, "setting 'inner' takes a word, got {'lr': 1}"),
+    "earlier version": (
+        {"run": {"method_settings": {}}},
+        "c.json is of an earlier version of ffml",
+    ),
+    "list for a recipe": (
+        {"run": {"recipe": [1]}},
+        "setting 'recipe' takes an object with names and values, got [1]",
+    ),
+    "list of settings": (
+        {"run": {"recipe": {"settings": [1]}}},
+        "setting 'settings' takes an object with names and values, got [1]",
+    ),
+    "list of options": ({"data_options": [1]}, "setting 'data_options' takes an object with names"),
+    "one bound": ({"bounds": 0.1}, "setting 'bounds' takes a list of numbers, got 0.1"),
+    "a list for a number": ({"problem.l2": [1]}, "setting 'problem.l2' takes a number, got (1,)"),
+    "a word for a number": ({"inner.lr": "a"}, "setting 'inner.lr' takes a number, got 'a'"),
+    "words for widths": (
+        {"model": "mlp", "model.hidden": ["a"]},
+        "setting 'model.hidden' takes a list of whole numbers, got ('a',)",
+    ),
+    "half a round": ({"rounds": 2.5}, "setting 'rounds' takes a whole number or null, got 2.5"),
+    "true for a number": ({"seed": True}, "setting 'seed' takes a whole number, got True"),
+    "a number for true": (
+        {"problem.natural_rates": 1},
+        "setting 'problem.natural_rates' takes true or false, got 1",
+    ),
+    "a number for an optimizer": ({"optimizer": 5}, "setting 'optimizer' takes a word, got 5"),
+    "no bound": ({"bounds": [None]}, "setting 'bounds' takes a list of numbers, got (None,)"),
+    "infinite": ({"run": {"bounds": [float("inf")]}}, "setting 'bounds' must be finite, got inf"),
+    "too large": ({"seed": 10**30}, "setting 'seed' must be less than 2^63, got 1000"),
+    "option of another kind": (
+        {"data.num_tasks": "x"},
+        "setting 'num_tasks' takes a whole number, got 'x'",
+    ),
+    "range of one end": (
+        {"data_options": {"rows_per_task": [1]}},
+        "setting 'rows_per_task' takes a whole number or a list of 2 whole numbers, got (1,)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CONFIGS)
+def test_bad_configs(case, tmp_path, run_main):
+    settings, message = CONFIGS[case]
+    (tmp_path / "c.json").write_text(json.dumps(settings))
+    data = [] if case in ("no data", "nested data") else ["synthetic"]
+    code, _, err = run_main("run", *data, "--config", "c.json", "--out", "run")
+    assert code == 2 and message in err and err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("text", "message"), [(None, "there is no file"), ("{", "is not JSON")])
+def test_configs_that_cannot_be_read(text, message, tmp_path, run_main):
+    if text:
+        (tmp_path / "c.json").write_text(text)
+    code, _, err = run_main("run", "synthetic", "--config", "c.json")
+    assert code == 2 and message in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": 5}, "setting 'data.label' takes a word, got 5"),
+        ({"sensitive": [1]}, "'data.sensitive' takes a word or a list of words, got (1,)"),
+        ({"rows": 5}, "a table has no option 'rows'; it takes label, task"),
+    ],
+)
+def test_bad_options_of_a_table(options, message, tmp_path, run_main):
+    (tmp_path / "c.json").write_text(json.dumps({"data_options": options}))
+    (tmp_path / "t.csv").write_text("age,sex,y,town\n1,F,1,a\n2,M,0,a\n")
+    code, _, err = run_main("run", "t.csv", "--config", "c.json", "--out", "run")
+    assert code == 2 and message in err and err.count("\n") == 1
+
+
+NUMBERS = {
+    "ffml": "bounds notion.temperature problem.l2 problem.positive_weight validation_fraction "
+    "judge_from inner.lr inner.shrinkage outer.penalty outer_lr dual_lr damping radius "
+    "initial_multiplier corrected.memory",
+    "twp": "lr penalty",
+    "adp-olc": "gradient_bound exponent",
+    "gen-olc": "strong_convexity",
+    "fairlearn-dp": "difference_bound inverse_l2",
+}
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "-inf"])
+@pytest.mark.parametrize(
+    ("method", "name"), [(method, name) for method in NUMBERS for name in NUMBERS[method].split()]
+)
+def test_numbers_must_be_finite(method, name, value, tmp_path, run_main):
+    code, _, err = run_main("run", "synthetic", "--method", method, "--set", f"{name}={value}")
+    assert (code, err) == (2, f"error: setting '{name}' must be finite, got {value}\n")
+    assert not list(tmp_path.iterdir())
+
+
+WRONG = [
+    (("run", "bounds"), [None], "setting 'bounds' takes a list of numbers, got (None,)"),
+    (("run", "seed"), "0", "setting 'seed' takes a whole number, got '0'"),
+    (("run", "recipe"), 5, "config.json does not say what to run; restore a copy of it"),
+    (("run", "recipe", "method"), ["ffml"], "setting 'method' takes a word, got ('ffml',)"),
+    (("run", "recipe", "wrappers"), "evened", "setting 'wrappers' takes a list of words, got 'ev"),
+    (("run", "recipe", "wrappers"), ["no"], "unknown wrapper 'no'; known: corrected, evened"),
+    (
+        ("run", "recipe", "settings"),
+        {"inner.lr": "a"},
+        "setting 'inner.lr' takes a number, got 'a'",
+    ),
+    (("run", "recipe", "settings"), {"inner": {}}, "setting 'inner' takes a word, got {}"),
+    (
+        ("run", "recipe", "settings"),
+        {"model": ["mlp"]},
+        "setting 'model' takes a word, got ('mlp',)",
+    ),
+    (
+        ("run", "recipe", "settings"),
+        {"model": "mlp", "model.hidden": 4},
+        "setting 'model.hidden' takes a list of whole numbers",
+    ),
+    (("run", "data_options"), {"num_tasks": "a"}, "setting 'num_tasks' takes a whole number"),
+    (("run", "data"), 5, "config.json is damaged and no round was done; start another run"),
+    (("data",), "adult", "config.json is damaged and no round was done; start another run"),
+    (("devices",), "two", "config.json is damaged and no round was done; start another run"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "message"), WRONG)
+def test_a_config_edited_by_hand(place, value, message, tmp_path, run_main):
+    """Before the first round, when it alone says what the run is."""
+    run = {"data": "synthetic", "recipe": {"method": "ffml", "wrappers": [], "settings": {}}}
+    config = {"ffml_version": "1", "devices": 1, "data": {"name": "synthetic"}, "run": run}
+    part = config
+    for name in place[:-1]:
+        part = part[name]
+    part[place[-1]] = value
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    code, _, err = run_main("run", "--resume", "run")
+    assert code == 2 and message in err and err.count("\n") == 1
+
+
+def test_a_config_repeats_a_run(tmp_path, run_main):
+    small = [*QUICK, *SMALL, "--rounds", "2", "--seed", "3", "--quiet"]
+    assert run_main("run", "synthetic", *small, "--out", "one")[0] == 0
+    assert run_main("run", "--config", "one/config.json", "--quiet", "--out", "two")[0] == 0
+    one, two = ((tmp_path / name / "rounds.csv").read_bytes() for name in ("one", "two"))
+    assert one == two

@@ -1,0 +1,73 @@
+"""Where JAX would hang, in a process forked after it had started, learning is refused."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("sklearn")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+SEARCH = """
+import warnings
+warnings.simplefilter("ignore")
+import joblib
+import numpy as np
+from sklearn.model_selection import GridSearchCV
+from ffml.estimator import FairMetaClassifier
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(80, 2))
+y = X[:, 0] > 0
+model = FairMetaClassifier(constraint=None, settings={"num_outer_steps": 1, "inner.num_steps": 1})
+model.fit(X, y)
+search = GridSearchCV(model, {"shots": [5, 10]}, cv=2, n_jobs=2, error_score="raise")
+with joblib.parallel_backend("multiprocessing"):
+    same = joblib.Parallel(n_jobs=2)(joblib.delayed(model.predict)(X) for _ in range(2))
+    assert (same[0] == model.predict(X)).all()
+    for call in (search.fit, model.adapt, model.partial_fit):
+        try:
+            if call == search.fit:
+                call(X, y)
+            else:
+                joblib.Parallel(n_jobs=2)(joblib.delayed(call)(X, y) for _ in range(2))
+        except ValueError as error:
+            print(error)
+"""
+BUILD = """
+import multiprocessing, warnings
+warnings.simplefilter("ignore")
+import jax
+from ffml.base import FFMLError
+from ffml.experiment.build import build
+from ffml.experiment.config import RunConfig
+
+def attempt():
+    try:
+        build(RunConfig("synthetic"))
+        print("built", flush=True)
+    except FFMLError as error:
+        print(error, flush=True)
+
+def forked():
+    child = multiprocessing.get_context("fork").Process(target=attempt)
+    child.start()
+    child.join()
+
+forked()
+jax.numpy.zeros(1)
+forked()
+"""
+REMEDY = "this process was forked after JAX had started, and would wait forever; use joblib's"
+
+
+@pytest.mark.parametrize(("code", "lines"), [(SEARCH, [REMEDY] * 3), (BUILD, ["built", REMEDY])])
+def test_learning_after_a_fork_is_refused_soon(code, lines):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = done.stdout.splitlines()
+    assert len(found) == len(lines)
+    assert all(line.startswith(start) for line, start in zip(found, lines, strict=True))

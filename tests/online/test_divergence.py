@@ -1,0 +1,162 @@
+"""Steps that are too large are said in one line, and what was learned before is kept."""
+
+import json
+
+import jax
+import numpy as np
+import pytest
+from loans import write_loans
+from workshop import CONFIG, Workshop, exact, hurry
+
+from ffml.base import FFMLError
+from ffml.divergence import all_finite
+from ffml.estimator import FairMetaClassifier
+from ffml.experiment.build import build
+from ffml.experiment.config import RunConfig, configure_run
+from ffml.experiment.recipes import Recipe
+from ffml.methods import METHODS
+from ffml.report import write_pages
+from ffml.runs.artifact import load_model
+from ffml.runs.container import pack, read
+from ffml.runs.directory import RunDirectory
+from ffml.runs.generations import newest_generation
+from ffml.runs.trees import leaves_by_name
+from ffml.studies.compare import RunSpec, Store, run_cells
+
+STEEP = {"inner.lr": 1e30, "outer_lr": 1e30, "optimizer": "sgd", "num_outer_steps": 2}
+STEPS = ["--set", "inner.lr=1e30", "--set", "outer_lr=1e30", "--set", "optimizer=sgd"]
+QUICK = ["--set", "num_outer_steps=2", "--set", "inner.num_steps=1", "--set", "shots=10", "--quiet"]
+SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=64"]
+WILD = ["--rounds", "1", "--set", "inner.lr=1e30"]
+RATES = "outer_lr, dual_lr or inner.lr"
+LOWER = "diverged: its numbers are no longer finite; lower"
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    return Workshop()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_starts_finite(method):
+    assert all_finite(
+        jax.tree.leaves(build(RunConfig("synthetic", recipe=Recipe(method))).loop.state)
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "names"),
+    [
+        ("ffml", {"inner.lr": 1e30}, RATES),
+        ("m-ftml", {"inner.lr": 1e30, "optimizer": "adam"}, "outer_lr or inner.lr"),
+        ("twp", {"lr": 1e38, "penalty": 1e6}, "lr"),
+    ],
+)
+def test_a_round_that_diverges_changes_nothing(method, settings, names):
+    steps = "num_outer_steps" if method in ("ffml", "m-ftml") else "num_steps"
+    options = {"num_tasks": 9, "rows_per_task": (20, 40)}
+    recipe = Recipe(method, settings=settings | {steps: 3})
+    config = RunConfig("synthetic", options, recipe=recipe, tasks_per_round=2, shots=4)
+    loop, stream = (experiment := build(config)).loop, experiment.stream
+    before = None
+    with pytest.raises(FFMLError, match=rf"^round \d \(task 'task \d'\) {LOWER} {names}$"):
+        for task in stream.tasks():
+            before = kept(loop)
+            loop.step(task)
+    assert kept(loop) == before
+    assert all_finite(jax.tree.leaves(loop.state))
+
+
+def kept(loop):
+    memory = [exact(task._asdict()) for task in loop.memory.tasks]
+    sums = loop.violation.tolist(), loop.clipped_violation.tolist()
+    return loop.round, loop.memory.seen, memory, exact(leaves_by_name(loop.state, "")), sums
+
+
+def test_features_that_are_not_finite_are_named(workshop):
+    loop, tasks = workshop.built.loop, list(workshop.built.stream.tasks())
+    spoilt = tasks[0]._replace(x=np.full_like(tasks[0].x, np.nan))
+    with pytest.raises(
+        FFMLError, match=r"^round 1 \(task 'task 1'\) has features that are not finite; fill"
+    ):
+        loop.step(spoilt)
+
+
+def test_a_run_stops_with_one_line_and_keeps_its_good_rounds(tmp_path, run_main):
+    arguments = ["run", "synthetic", *QUICK, *SMALL, *STEPS, "--out", "run"]
+    code, _, err = run_main(*arguments)
+    assert (code, err) == (
+        2,
+        f"error: round 2 (task 'task 2') {LOWER} {RATES}\n",
+    )
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["rounds"] == 1
+    assert load_model(tmp_path / "run" / "model.safetensors").round == 1
+    code, _, err = run_main("run", "--resume", "run")
+    assert code == 2 and f"round 2 (task 'task 2') {LOWER}" in err
+    steeper = [f"inner.{value}" for value in ("lr=3e38", "shrinkage=0", "num_steps=60")]
+    more = [word for value in steeper for word in ("--set", value)]
+    code, _, err = run_main(*arguments[:-1], "first", *more)
+    assert code == 2 and "round 1 (task 'task 1') diverged" in err
+    assert not (tmp_path / "first").exists()
+
+
+def test_a_model_that_is_not_finite_is_neither_saved_nor_loaded(workshop, tmp_path, monkeypatch):
+    hurry(monkeypatch)
+    directory = workshop.run(tmp_path, rounds=2)
+    directory.finish("interrupted", write_pages)
+    loop = directory.experiment.loop
+    good = loop.state
+    loop.state = jax.tree.map(lambda leaf: np.full_like(leaf, np.nan, float), good)
+    with pytest.raises(FFMLError, match="the model is not finite: its run diverged"):
+        directory.add(directory.rounds[-1])
+    assert newest_generation(tmp_path).contents.document["round"] == 2
+    for path in (newest_generation(tmp_path).path, tmp_path / "model.safetensors"):
+        document, arrays = read(path)
+        spoilt = arrays | {"params['b']": np.array(np.inf, np.float32)}
+        path.write_bytes(pack(document, spoilt).data)
+    for place in (tmp_path, tmp_path / "model.safetensors"):
+        with pytest.raises(FFMLError, match=r"not finite: .* start another with smaller step"):
+            load_model(place)
+    with pytest.raises(FFMLError, match="the model is not finite"):
+        RunDirectory(tmp_path, workshop.experiment()).resume()
+
+
+def test_the_classifier_keeps_what_it_had_learned():
+    rng = np.random.default_rng(0)
+    x, sex = rng.normal(size=(80, 2)), rng.choice(["f", "m"], 80)
+    y = x[:, 0] > 0
+    steep = FairMetaClassifier(shots=10, settings=STEEP | {"tasks_per_round": 2})
+    with pytest.raises(FFMLError, match=rf"^round 2 \(task 'part 2'\) {LOWER} outer_lr"):
+        steep.fit(x, y, sensitive_features=sex)
+    model = FairMetaClassifier(**steep.get_params()).partial_fit(x, y, sensitive_features=sex)
+    before = model.predict_proba(x).tolist()
+    for _ in range(2):
+        with pytest.raises(FFMLError, match=rf"^round 2 \(task 'task 2'\) {LOWER} outer_lr"):
+            model.partial_fit(x, y, sensitive_features=sex)
+        assert (model.n_rounds_, len(model.rounds_), model.loop_.round) == (1, 1, 1)
+        assert model.predict_proba(x).tolist() == before
+    with pytest.raises(FFMLError, match=rf"^the adaptation {LOWER} outer_lr"):
+        model.adapt(x * 1e28, y, sensitive_features=sex)
+
+
+def test_a_cell_that_diverges_fails_with_the_reason(tmp_path):
+    given = STEEP | {"data_options": CONFIG.data_options, "tasks_per_round": 2, "shots": 4}
+    config = configure_run("synthetic", given)
+    with pytest.raises(FFMLError, match=r"1 of 1 runs failed.*steep on .*round 2 .* diverged: its"):
+        run_cells([RunSpec("steep", config)], Store(tmp_path / "cells"), workers=1)
+
+
+def test_an_adaptation_that_diverges_is_refused(tmp_path, run_main):
+    table = write_loans(tmp_path / "loans.csv")
+    roles = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
+    drop = ["--drop", "applicant"]
+    assert run_main("run", table, *roles, *drop, *QUICK, *SMALL, *WILD, "--out", "run")[0] == 0
+    header, *rows = [line.split(",") for line in table.read_text().splitlines()]
+    age, label = header.index("age"), header.index("approved")
+    for row in rows:
+        row[age] = "9e29" if row[label] == "yes" else "0"
+    text = "\n".join(",".join(row) for row in [header, *rows])
+    (tmp_path / "wild.csv").write_text(text + "\n")
+    code, _, err = run_main("predict", "run", table, "--support", "wild.csv", "--out", "d.csv")
+    assert code == 2 and f"error: adapting to wild.csv {LOWER} outer_lr" in err
+    assert not (tmp_path / "d.csv").exists()

@@ -1,0 +1,152 @@
+"""Rounds that are learned from without being judged: what they say, and what they leave alone."""
+
+import csv
+import json
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+from workshop import ROUNDS, Workshop, hurry, play
+
+from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
+from ffml.experiment.build import build, last_unjudged_round
+from ffml.experiment.config import RunConfig
+from ffml.report import write_pages
+from ffml.runs.directory import RunDirectory
+from ffml.runs.gate import UNFINISHED, check, verdict
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    return Workshop()
+
+
+def rounds_of(experiment, **settings):
+    for name, value in settings.items():
+        setattr(experiment.loop, name, value)
+    return [experiment.loop.step(task) for task in experiment.stream.tasks()]
+
+
+def read_rows(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_they_are_learned_from_but_undefined(workshop):
+    whole, part = workshop.experiment(), workshop.experiment()
+    judged, skipped = rounds_of(whole), rounds_of(part, judge_after=2)
+    for before, after in zip(judged, skipped, strict=True):
+        assert (before.task, before.n_rows) == (after.task, after.n_rows)
+        np.testing.assert_array_equal(before.multipliers, after.multipliers)
+        if after.round > 2:
+            assert after.metrics == pytest.approx(before.metrics, nan_ok=True)
+            assert (after.n_support, after.n_validation) == (before.n_support, before.n_validation)
+            continue
+        assert list(after.metrics) == list(before.metrics)
+        assert all(np.isnan(value) for value in after.metrics.values())
+        assert set(after.undefined.values()) == {"not judged"}
+        assert {"dp", "eo", "disc", "accuracy", "loss", "dbc", "collapsed"} <= set(after.undefined)
+        assert (after.n_support, after.n_validation) == (0, 0)
+        assert np.isnan(after.constraint).all() and not after.violation.any()
+        assert not any(table.any() for table in after.tables.values())
+    same = jax.tree.map(np.array_equal, whole.loop.state, part.loop.state)
+    assert all(jax.tree.leaves(same))
+
+
+def test_a_method_is_not_asked_to_decide(workshop):
+    experiment = workshop.experiment()
+    asked = []
+
+    def adapt(known, support):
+        asked.append(experiment.loop.round)
+        return experiment.loop.learner.pair(known).params
+
+    experiment.loop._adapt = adapt
+    rounds_of(experiment, judge_after=3)
+    assert asked == [4]
+
+
+def test_rounds_with_few_validation_rows_are_not_judged(workshop):
+    judged = rounds_of(workshop.experiment())
+    least = sorted(record.n_validation for record in judged)[2]
+    some = rounds_of(workshop.experiment(), judge_min_rows=least)
+    expected = [record.n_validation * (record.n_validation >= least) for record in judged]
+    assert [record.n_validation for record in some] == expected and 0 in expected
+
+
+@pytest.mark.parametrize("share", [0.0, 1 / 3, 0.5, 2 / 3, 0.99])
+def test_the_share_is_exact_for_every_length(share):
+    schema = Schema(("x",), (SensitiveColumn("s", ("a", "b")),))
+    for total in range(1, 120):
+        stream = Stream("s", schema, lambda: iter(()), total)
+        after = last_unjudged_round(RunConfig("s", judge_from=share), stream)
+        numerator, denominator = {1 / 3: (1, 3), 2 / 3: (2, 3)}.get(
+            share, (round(100 * share), 100)
+        )
+        judged = [t for t in range(1, total + 1) if denominator * t > numerator * total]
+        assert list(range(after + 1, total + 1)) == judged != []
+        config = RunConfig("s", judge_from=share, rounds=total)
+        assert last_unjudged_round(config, replace(stream, num_tasks=500)) == after
+
+
+def test_bad_values_are_refused():
+    for share in (-0.1, 1.0):
+        with pytest.raises(FFMLError, match="judge_from must be at least 0 and below 1"):
+            build(RunConfig("synthetic", judge_from=share))
+    with pytest.raises(FFMLError, match="'judge_from' must be finite, got nan"):
+        build(RunConfig("synthetic", judge_from=float("nan")))
+    with pytest.raises(FFMLError, match="judge_min_rows must be >= 0, got -1"):
+        build(RunConfig("synthetic", judge_min_rows=-1))
+    endless = Stream("endless", Schema((), ()), lambda: iter(()))
+    with pytest.raises(FFMLError, match="'endless' does not say; use judge_from 0"):
+        last_unjudged_round(RunConfig("s", judge_from=0.5), endless)
+
+
+@pytest.mark.parametrize("judge_after", [2, ROUNDS])
+def test_a_run_directory_copes(workshop, tmp_path, judge_after, monkeypatch):
+    """With some rounds judged, and with none."""
+    hurry(monkeypatch)
+    experiment = workshop.experiment()
+    experiment.loop.judge_after = judge_after
+    directory = RunDirectory(tmp_path / "run", experiment)
+    directory.start()
+    play(directory)
+    rows = read_rows(tmp_path / "run" / "rounds.csv")
+    assert [row["accuracy"] == "" for row in rows] == [t <= judge_after for t in range(1, 5)]
+    assert all(row["multiplier:demographic-parity[group=g1]"] for row in rows)
+    summary = directory.summary("complete")
+    assert summary["all"]["accuracy"]["undefined"] == judge_after
+    collapsed = sum(float(row["collapsed"]) for row in rows if row["collapsed"])
+    assert summary["collapsed_rounds"] == collapsed <= ROUNDS - judge_after
+    rounds, pooled, within = check(tmp_path / "run", min_dp=0.01)
+    assert f"4 of 4 rounds are done, {ROUNDS - judge_after} of them judged" == rounds.sentence()
+    assert (pooled.value is None and within.value is None) or judge_after < ROUNDS
+    card = (tmp_path / "run" / "model_card.md").read_text()
+    assert f"not judged: {judge_after} rounds" in card
+
+
+def test_the_gate_judges_the_rounds_that_are_there_and_no_stale_summary(
+    workshop, tmp_path, monkeypatch
+):
+    """Interrupted after two rounds, resumed, and killed after the third."""
+    hurry(monkeypatch)
+    run = tmp_path / "run"
+    workshop.run(run, rounds=2).finish("interrupted", write_pages)
+    play(workshop.resumed(run), rounds=3)
+    assert json.loads((run / "summary.json").read_text())["rounds"] == 2
+    findings = check(run, max_gap=0.5)
+    assert "3 of 4 rounds are done" in findings[0].sentence()
+    assert verdict(findings) == UNFINISHED != verdict(check(run, max_gap=1, allow_unfinished=True))
+    play(workshop.resumed(run))
+    assert check(run, max_gap=0.5)[0].sentence() == "4 of 4 rounds are done, 4 of them judged"
+
+
+def test_the_command_line_takes_them(run_main, tmp_path):
+    quick = ["--method", "twp", "--rounds", "3", "--quiet", "--out", "run"]
+    small = ["shots=10", "tasks_per_round=4", "rows_per_task=64"]
+    judged = ["judge_from=0.34", "judge_min_rows=5", "augment_to=210"]
+    settings = [word for value in (*small, *judged) for word in ("--set", value)]
+    assert run_main("run", "synthetic", *quick, *settings)[0] == 0
+    rows = read_rows(tmp_path / "run" / "rounds.csv")
+    assert [row["n_validation"] for row in rows] == ["0", "105", "105"]
+    assert "not judged" in (tmp_path / "run" / "report.html").read_text()

@@ -1,0 +1,241 @@
+"""The model card is read back by a Markdown parser that knows nothing of how it was written."""
+
+import hashlib
+import json
+import shutil
+
+import pytest
+from loans import ROLES, write_loans
+from markdown_it import MarkdownIt
+from quick import QUICK, SMALL
+from test_report import NASTY, RACE, SEX, make_run, page_of
+
+from ffml.base import FFMLError
+from ffml.report import write_model_card
+from ffml.wrappers import WRAPPERS
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+class Card:
+    """Headings, plain text and tables as a reader sees them, and the tokens behind them."""
+
+    def __init__(self, path):
+        self.source = path.read_text(encoding="utf-8")
+        self.tokens = PARSER.parse(self.source)
+        inline = [token for token in self.tokens if token.type == "inline"]
+        self.inner = [child for token in inline for child in token.children]
+        self.words = "\n".join(self.shown(token) for token in inline)
+        starts = [i for i, token in enumerate(self.tokens) if token.type == "heading_open"]
+        self.headings = [self.shown(self.tokens[i + 1]) for i in starts]
+        self.tables = []
+        for i, token in enumerate(self.tokens):
+            if token.type == "table_open":
+                self.tables.append([])
+            if token.type == "tr_open":
+                self.tables[-1].append([])
+            if token.type in ("th_open", "td_open"):
+                self.tables[-1][-1].append(self.shown(self.tokens[i + 1]))
+
+    @staticmethod
+    def shown(token):
+        return "".join(child.content for child in token.children)
+
+    def table(self, *headers):
+        [found] = [rows for rows in self.tables if set(headers) <= set(rows[0])]
+        return found
+
+
+def card_of(run_dir):
+    return Card(write_model_card(run_dir))
+
+
+def change(run_dir, name, **changes):
+    content = json.loads((run_dir / name).read_text())
+    (run_dir / name).write_text(json.dumps(content | changes))
+
+
+@pytest.fixture(scope="module")
+def run_dir(tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("card") / "run")
+
+
+def test_wrappers_are_said_in_a_sentence_each_with_their_limits(run_dir, tmp_path):
+    copy = shutil.copytree(run_dir, tmp_path / "copy")
+    change(copy, "config.json", wrappers=["corrected", "evened", "of another ffml"])
+    card, page = card_of(copy), "".join(page_of(copy).text)
+    for text in (card.words, page):
+        assert "ffml with corrected, evened and of another ffml (model mlp) learned" in text
+        for name in ("corrected", "evened"):
+            line = WRAPPERS[name].__doc__.splitlines()[0]
+            assert f"With {name}: {line}" in text
+    said = "groups of the people to be decided about are estimated from their features"
+    assert said in card.words and said not in card_of(run_dir).words
+
+
+def test_the_recipe_is_shown_as_data(card, run_dir):
+    facts = "Method: ffml; Adaptation (inner): gradient; Learning (outer): pooled; Model: mlp; "
+    facts += "Wrappers: corrected; inner.lr: 0.001; radius: 1e+06"
+    assert all(fact in card.words for fact in facts.split("; "))
+    [shown] = [dict(rows) for rows in page_of(run_dir).tables if rows[0][0] == "Method"]
+    assert "; ".join(f"{name}: {value}" for name, value in shown.items()) == facts
+
+
+@pytest.fixture(scope="module")
+def card(run_dir):
+    return card_of(run_dir)
+
+
+def test_sections(card):
+    assert card.headings == [
+        "Model card: ffml on adult",
+        "Model",
+        "Intended use",
+        "Out of scope",
+        "Training stream",
+        "Method and settings",
+        "Evaluation",
+        "By group, all rounds pooled",
+        "What could not be measured",
+        "Limitations",
+        "How to reproduce",
+    ]
+
+
+def test_no_claim(card):
+    assert "is fair" not in card.words.lower() and "fair model" not in card.words.lower()
+    assert "do not show that the model is free of discrimination" in card.words
+
+
+def test_pooled_and_last_third_with_intervals_and_ceilings(run_dir, tmp_path):
+    copy = shutil.copytree(run_dir, tmp_path / "run")
+    last = {"dp": 0.9, "dp_low": 0.8, "dp_high": 0.95, "dp_ceiling": 0.96, "dp_of_ceiling": 0.9375}
+    change(copy, "summary.json", pooled_last_third=last | {"eo": None})
+    _, dp, eo, gap, *_ = card_of(copy).table("metric", "all rounds", "last third")
+    assert dp[1:5] == ["0.871", "0.840 to 0.902", "—", "—"]  # that summary has no ceiling
+    assert dp[5:] == ["0.900", "0.800 to 0.950", "0.960", "94 %"]
+    assert eo[1:3] == ["0.800", "0.700 to 0.900"] and eo[5:] == ["—"] * 4
+    assert gap[1:3] == ["0.064", "0.050 to 0.078"]
+
+
+def test_gaps_and_mean_ratios_of_every_column_are_those_of_the_page(tmp_path):
+    run = make_run(tmp_path, columns=(SEX, RACE))
+    card, page = card_of(run), page_of(run)
+    _, *rows = card.table("compared", "typical gap, all rounds")
+    _, *shown = page.table("Compared", "Typical gap, all rounds")
+    assert [row[0] for row in rows] == [f"{row[0]}, {row[1]}" for row in shown]
+    for row, same in zip(rows, shown, strict=True):  # "1.2 (0.1 to 3.4)" and "1.20.1 to 3.4"
+        assert [cell.replace(" (", "").rstrip(")") for cell in row[1:]] == same[2:]
+    _, *rows = card.table("mean ratio", "of mean ceiling")
+    _, *shown = page.table("Ratio", "Mean ceiling")
+    assert [row[1:4] for row in rows] == [[row[1], row[3], row[4]] for row in shown]
+
+
+def test_groups_and_constraints_are_those_of_the_page(tmp_path):
+    names = [f"demographic-parity[{c}]" for c in ("sex=Male", "race=A")]
+    run = make_run(tmp_path, columns=(SEX, RACE), names=names)
+    card, page = card_of(run), page_of(run)
+    for name in ("sex", "race"):
+        [[header, *rows]] = [t for t in card.tables if t[0][0] == name]
+        [shown] = [t for t in page.tables if "Selection rate" in t[0] and t[1][0] == rows[0][0]]
+        order = [shown[0].index(h) for h in ("Group", "Selection rate", "Rows", "Selected")]
+        mine = [header.index(h) for h in (name, "selection rate", "rows", "selected")]
+        assert [[row[i] for i in mine] for row in rows] == [
+            [row[i] for i in order] for row in shown[1:]
+        ]
+    _, *rows = card.table("constraint", "last λ")
+    _, *shown = page.table("Constraint", "Last\xa0λ")
+    assert [row[:4] for row in rows] == [row[:4] for row in shown]
+
+
+def test_what_could_not_be_measured(card):
+    why = "(no positive decisions: 3 rounds; only positive decisions: 1 round)"
+    assert f"DP in 4 of 41 rounds {why}." in card.words
+    assert "In 4 rounds everybody received the same decision." in card.words
+    assert "rounds were judged on fewer than 30 rows" in card.words
+    assert "DP and EO of the last third pooled." in card.words  # that summary lacks them
+    assert "nan" not in card.words.lower().split()
+
+
+def test_everything_measured_is_said(tmp_path):
+    run = make_run(tmp_path, 1, undefined=(), collapsed=())
+    change(run, "summary.json", pooled_last_third={"dp": 0.9, "eo": 0.8})
+    words = "Both ratios could be measured in every round, on at least 30 rows each."
+    assert words in card_of(run).words
+
+
+def test_every_setting_and_version_is_there(card):
+    _, *rows = card.table("setting", "value")
+    assert ["inner.lr", "0.001"] in rows and ["radius", "1e+06"] in rows
+    assert "jax: 0.7.0" in card.words and "From the same data set" in card.words
+    [fence] = [token for token in card.tokens if token.type == "fence"]
+    assert fence.content == "ffml run adult --method ffml --bound 0.02\n"
+
+
+def test_names_are_shown_and_do_nothing(tmp_path):
+    nasty = NASTY + " | `code` *em* __b__ [a](http://b) ![i](j) ~~s~~ \\ <!-- &amp; # h"
+    column = {"name": nasty, "groups": [nasty + "0", nasty + "1"]}
+    run = make_run(tmp_path, 5, (column,), names=(f"dp[{nasty}]",), task=nasty, undefined=(2,))
+    config = json.loads((run / "config.json").read_text())
+    data = config["data"] | {"name": nasty, "label": nasty, "citation": f"\n# {nasty}\n"}
+    command = f"ffml run '{nasty}\n```\n# out'"
+    settings = {nasty: nasty}
+    change(run, "config.json", method=nasty, settings=settings, data=data, command=command)
+    card = card_of(run)
+    kinds = {token.type for token in card.tokens} | {token.type for token in card.inner}
+    assert not kinds & {"html_block", "html_inline", "link_open", "image", "em_open", "s_open"}
+    code = [token.content for token in card.inner if token.type == "code_inline"]
+    assert code == ["ffml predict --support"]
+    bold = [t for t in card.inner if t.type == "strong_open"]
+    assert len(bold) == card.source.count("\n- **")
+    assert card.headings[0] == f"Model card: {nasty} on {nasty}" and len(card.headings) == 11
+    assert card.words.count(nasty) > 15
+    for rows in card.tables:
+        assert len({len(row) for row in rows}) == 1
+    assert [row[0] for row in card.table("selection rate")[1:]] == [nasty + "0", nasty + "1"]
+    [fence] = [token for token in card.tokens if token.type == "fence"]
+    assert fence.content == command + "\n"
+
+
+def test_same_files_same_bytes(run_dir, card, tmp_path):
+    copy = shutil.copytree(run_dir, tmp_path / "elsewhere")
+    assert write_model_card(copy).read_bytes() == card.source.encode()
+
+
+def test_interrupted(tmp_path):
+    card = card_of(make_run(tmp_path, num_rounds=7, status="interrupted"))
+    assert "The run was interrupted; this card covers the 7 rounds" in card.words
+
+
+def test_not_a_run(tmp_path):
+    with pytest.raises(FFMLError, match=r"config.json is missing: give a directory"):
+        write_model_card(tmp_path)
+
+
+def test_a_run_on_a_table_says_where_its_rows_come_from(tmp_path, run_main):
+    table = write_loans(tmp_path / "loans.csv")
+    arguments = ["run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--rounds", "3"]
+    code, _, error = run_main(*arguments, "--out", tmp_path / "run")
+    assert code == 0, error
+    fingerprint = hashlib.sha256(table.read_bytes()).hexdigest()
+    card, page = Card(tmp_path / "run" / "model_card.md"), page_of(tmp_path / "run")
+    assert card.headings[0] == "Model card: ffml on loans.csv"
+    for fact in ("Label: approved", "Task column: month", "Inputs: age, income, job"):
+        assert fact in card.words
+    assert "Columns left out: applicant" in card.words and "Rows left out: 0" in card.words
+    assert f"data whose SHA-256 is {fingerprint}" in card.words
+    assert str(tmp_path) not in card.words  # a card is handed around; a path is not of interest
+    [facts] = [dict(rows) for rows in page.tables if rows[0][0] == "Name"]
+    assert facts["Fingerprint (SHA-256)"] == fingerprint and facts["Path"] == str(table)
+    assert facts["Name"] == "loans.csv" and facts["Input columns"] == "age, income, job"
+    assert (facts["Task column"], facts["Columns left out"]) == ("month", "applicant")
+    assert facts["Label value that counts as 1"] == "yes" and facts["Rows left out"] == "0"
+    assert not {"Description", "Citation", "Licence"} & set(facts)
+    assert "learned to predict approved = yes on loans.csv" in page.words
+
+    (tmp_path / "run" / "model_card.md").write_text("old")
+    code, _, error = run_main(*arguments, "--out", tmp_path / "run", "--overwrite")
+    assert code == 0 and (tmp_path / "run" / "model_card.md").read_text().startswith("# Model card")
+    (tmp_path / "run" / "model_card.md").unlink()
+    code, _, error = run_main("run", "--resume", tmp_path / "run")  # what is missing is written
+    assert code == 0 and (tmp_path / "run" / "model_card.md").exists()

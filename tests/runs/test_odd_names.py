@@ -1,0 +1,51 @@
+"""Names of tasks and groups may hold any text: the run finishes and its files give it back."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ffml.data.csvfile import read_csv
+
+QUICK = ["--set", "num_outer_steps=1", "--set", "inner.num_steps=1", "--set", "shots=5", "--quiet"]
+SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=32"]
+ROLES = ["--label", "y", "--sensitive", "sex", "--task", "town"]
+ODD = ["a\rb", "a\x0bb", "a\x0cb", "a\x1cb", "a\x85b", "a\u2028b", "a\nb", "a\0b", "=1+1", "'@x"]
+
+
+def odd_frame():
+    rng = np.random.default_rng(0)
+    rows = 24 * len(ODD)
+    return pd.DataFrame(
+        {
+            "age": rng.normal(size=rows),
+            "sex": rng.choice(["=F()", "-M"], rows),
+            "y": rng.integers(2, size=rows),
+            "town": np.repeat(ODD, 24),
+        }
+    )
+
+
+@pytest.fixture
+def run_dir(tmp_path, run_main):
+    odd_frame().to_parquet(tmp_path / "t.parquet")
+    code, _, err = run_main("run", "t.parquet", *ROLES, *QUICK, *SMALL, "--out", "run")
+    assert code == 0, err
+    return tmp_path / "run"
+
+
+def test_a_run_finishes_and_its_tables_give_the_names_back(run_dir, run_main):
+    assert {"report.html", "model_card.md", "model.safetensors"} <= set(
+        path.name for path in run_dir.iterdir()
+    )
+    header, *rows = read_csv(run_dir / "rounds.csv")
+    assert [row[header.index("task")] for row in rows] == ODD
+    header, *rows = read_csv(run_dir / "groups.csv")
+    assert {row[header.index("group")] for row in rows} == {"=F()", "-M"}
+    text = (run_dir / "groups.csv").read_text()
+    assert ",'=F()," in text and ",=F()" not in text and ",-M" not in text
+
+    before = (run_dir / "rounds.csv").read_bytes()
+    assert run_main("run", "--resume", "run", "--quiet")[0] == 0
+    assert (run_dir / "rounds.csv").read_bytes() == before
+    code, _, err = run_main("check", "run", "--max-violation", "1")
+    assert code in (0, 1, 3) and not err

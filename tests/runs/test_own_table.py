@@ -1,0 +1,368 @@
+"""A person's own table, from the command line to decisions."""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from loans import ROLES, write_loans
+
+QUICK = ["--set", "num_outer_steps=3", "--set", "inner.num_steps=1", "--set", "shots=20"]
+SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=64"]
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """One run on a table, shared by the tests that only look at it."""
+    folder = tmp_path_factory.mktemp("own")
+    table = write_loans(folder / "loans.csv")
+    arguments = [table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", folder / "run"]
+    done = subprocess.run(
+        [sys.executable, "-m", "ffml", "run", *arguments],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_config_keeps_roles_and_fingerprint(learned):
+    config = json.loads((learned / "run" / "config.json").read_text())
+    assert config["data"]["roles"]["label"] == "approved"
+    assert len(config["data"]["fingerprint"]) == 64
+    assert config["data"]["sensitive"] == [{"name": "sex", "groups": ["F", "M"]}]
+
+
+def test_predict_without_jax_equals_the_loop_with_it(learned, tmp_path):
+    probe = f"""
+import sys
+from ffml.cli import main
+sys.argv = ["ffml", "predict", {str(learned / "run")!r}, {str(learned / "loans.csv")!r},
+            "--keep", "applicant", "--out", {str(tmp_path / "decisions.csv")!r}]
+try: main()
+except SystemExit as end: assert not end.code, end.code
+assert "jax" not in sys.modules, "predict started JAX"
+"""
+    subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True)
+    rows = list(csv.DictReader((tmp_path / "decisions.csv").read_text().splitlines()))
+    assert [row["applicant"] for row in rows[:3]] == ["0", "1", "2"] and len(rows) == 240
+    import jax
+
+    from ffml.data.tables import open_table
+    from ffml.problem.models import MODELS
+    from ffml.runs.artifact import load_model
+    from ffml.runs.predict import preprocessor_of
+
+    model = load_model(learned / "run")
+    preprocessor = preprocessor_of(model)
+    (batch,) = open_table(learned / "loans.csv").batches(preprocessor.names)
+    x = model.scaler.transform(preprocessor.transform(batch))
+    apply = jax.jit(MODELS[model.model](**model.model_settings).apply)
+    expected = jax.nn.sigmoid(apply(jax.tree.map(np.asarray, model.params), x))
+    probability = np.array([float(row["probability"]) for row in rows])
+    np.testing.assert_allclose(probability, expected, atol=1e-5)
+    decided = np.array([int(row["decision"]) for row in rows])
+    np.testing.assert_array_equal(decided, probability > 0.5)
+
+
+def test_adapting_to_support_rows_changes_decisions_but_not_the_model(learned, tmp_path, run_main):
+    before = (learned / "run" / "model.safetensors").read_bytes()
+    support = write_loans(tmp_path / "support.csv", months=1, seed=9)
+    for name, more in (("plain", []), ("adapted", ["--support", support])):
+        code, _, err = run_main(
+            "predict", learned / "run", learned / "loans.csv", "--out", f"{name}.parquet", *more
+        )
+        assert code == 0, err
+    import pyarrow.parquet as parquet
+
+    plain, adapted = (
+        parquet.read_table(tmp_path / f"{name}.parquet")["probability"].to_numpy()
+        for name in ("plain", "adapted")
+    )
+    assert np.abs(plain - adapted).max() > 1e-4
+    assert (learned / "run" / "model.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["run", "run/model.safetensors"])
+def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
+    """From θ, λ, and by how much the gaps of new tasks have differed from those learned."""
+    from ffml.data.tables import labelled_task, open_table
+    from ffml.estimator.loop import decision
+    from ffml.experiment.build import build
+    from ffml.runs.adapting import adapted_logits
+    from ffml.runs.artifact import load_model
+    from ffml.runs.checkpoint import Checkpoints
+    from ffml.runs.config import run_config
+    from ffml.runs.predict import preprocessor_of
+    from ffml.runs.trees import leaves_by_name
+
+    support = open_table(write_loans(tmp_path / "support.csv", months=1, seed=9))
+    model = load_model(learned / place)
+    loop = build(run_config(model.config["run"])).loop
+    checkpoints = Checkpoints(learned / "run")
+    checkpoints.restore(checkpoints.load(), loop)
+    known = leaves_by_name(loop.knowledge, "knowledge")
+    assert model.knowledge.keys() == known.keys()
+    for name, array in known.items():
+        np.testing.assert_array_equal(model.knowledge[name], array)
+    # large, so that gaps matter, and their shift turns them round
+    large, shift = np.array([5.0], np.float32), np.array([-0.5], np.float32)
+    model.knowledge.update({"knowledge.inner.multipliers": large, "knowledge.shift": shift})
+    knows = loop.knowledge
+    loop.learner = loop.learner._replace(
+        knowledge=lambda state: knows._replace(
+            inner=knows.inner._replace(multipliers=large), shift=shift
+        )
+    )
+    task = labelled_task(
+        support, preprocessor_of(model), model.schema, sensitive=("sex",), positive="yes"
+    )
+    x = model.standardised(task.x)
+    expected = loop.learner.predict(decision(loop, task), x)
+    found = adapted_logits(model, support)(task.x)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert np.abs(found - model.logits(task.x)).max() > 1e-3
+
+
+def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path, run_main):
+    """Their features alone: a table without labels and groups will do."""
+    from ffml.data.tables import open_table
+    from ffml.runs.adapting import adapted_logits
+    from ffml.runs.artifact import load_model
+
+    table = write_loans(tmp_path / "loans.csv")
+    arguments = [table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", "run"]
+    code, _, err = run_main("run", *arguments, "--with", "evened", "--bound", "0")
+    assert code == 0, err
+    support = write_loans(tmp_path / "support.csv", months=1, seed=9)
+    lines = write_loans(tmp_path / "new.csv", months=1, seed=10).read_text().splitlines()
+    kept = [",".join(line.split(",")[2:5]) for line in lines]  # age, income, job
+    (tmp_path / "new.csv").write_text("\n".join(kept) + "\n")
+    code, _, err = run_main("predict", "run", "new.csv", "--support", support)
+    assert code == 0, err
+    decided = pd.read_csv(tmp_path / "decisions.csv")
+    model, people = load_model(tmp_path / "run"), open_table(tmp_path / "new.csv")
+    x = np.random.default_rng(0).normal(size=(50, len(model.schema.features)))
+    alone, among = (adapted_logits(model, open_table(support), p)(x) for p in (None, people))
+    assert np.abs(alone - among).max() > 1e-4
+    assert 0 < decided["decision"].mean() < 1
+    (tmp_path / "new.csv").write_text("age,job\n30,shop\n")
+    code, _, err = run_main("predict", "run", "new.csv", "--support", support)
+    assert code == 2 and "has no column 'income', which the model needs" in err
+
+
+def test_some_rows_of_a_large_table_are_each_as_likely(tmp_path):
+    from ffml.data.tables import Preprocessor, open_table
+    from ffml.runs.adapting import some_rows
+
+    (tmp_path / "numbers.csv").write_text(
+        "\n".join(["number,more", *(f"{i}.0,{i}.5" for i in range(1000))])
+    )
+    source = open_table(tmp_path / "numbers.csv")
+    preprocessor = Preprocessor.fit(pd.DataFrame({"number": np.arange(1000.0)}))
+    everybody = some_rows(source, preprocessor, 1000, np.random.default_rng(0))
+    np.testing.assert_array_equal(everybody[:, 0], range(1000))
+    samples = [
+        some_rows(source, preprocessor, 50, np.random.default_rng(seed)) for seed in range(40)
+    ]
+    assert all(len(np.unique(rows)) == 50 for rows in samples)
+    assert np.mean(samples) == pytest.approx(499.5, abs=3 * 289 / np.sqrt(50 * 40))
+
+
+def test_rows_are_decided_one_by_one(learned):
+    """A decision does not depend on the rows around it."""
+    from ffml.runs.artifact import load_model
+    from ffml.runs.predict import decide
+
+    model = load_model(learned / "run")
+    x = np.random.default_rng(0).normal(size=(50, len(model.schema.features)))
+    whole = decide(model, x).probability
+    alone = np.concatenate([decide(model, x[i : i + 1]).probability for i in range(50)])
+    np.testing.assert_allclose(whole, alone, atol=1e-6)
+
+
+def test_check_and_inspect_speak_json(learned, run_main):
+    code, out, _ = run_main("check", learned / "run", "--min-dp", "0", "--json")
+    rounds, pooled, within = json.loads(out)["findings"]
+    assert rounds["answer"] == pooled["answer"] == "met" and rounds["value"] == 4
+    assert code == 3 and "takes 5 rounds" in within["words"]  # four tasks are too few to tell
+    code, out, _ = run_main("check", learned / "run", "--min-dp", "1")
+    assert code in (1, 3) and "DP ratio of all rows" in out
+    arguments = ["inspect", learned / "loans.csv", *ROLES]
+    code, out, _ = run_main(*arguments, "--json")
+    assert code == 0 and len(json.loads(out)["tasks"]) == 4
+    code, out, _ = run_main(*arguments)
+    assert code == 0 and "applicant" in out and "id" in out  # an id column is a likely mistake
+
+
+def test_sqlite_and_folder_give_the_same_rounds_as_the_file(learned, tmp_path, run_main):
+    import sqlite3
+
+    rows = list(csv.reader((learned / "loans.csv").read_text().splitlines()))
+    database = sqlite3.connect(tmp_path / "loans.db")
+    database.execute(
+        "CREATE TABLE loans (applicant INT, month TEXT, age REAL, income REAL, job TEXT, "
+        "sex TEXT, approved TEXT)"
+    )
+    cells = [[cell or None for cell in row] for row in rows[1:]]
+    database.executemany("INSERT INTO loans VALUES (?, ?, ?, ?, ?, ?, ?)", cells)
+    database.commit()
+    database.close()
+    (tmp_path / "folder").mkdir()
+    for month in sorted({row[1] for row in rows[1:]}):
+        with (tmp_path / "folder" / f"{month}.csv").open("w", newline="") as file:
+            body = [[*r[:1], *r[2:]] for r in rows[1:] if r[1] == month]
+            csv.writer(file).writerows([[*rows[0][:1], *rows[0][2:]], *body])
+    roles = ["--label", "approved", "--positive", "yes", "--sensitive", "sex"]
+    quick = ["--drop", "applicant", *QUICK, *SMALL, "--quiet"]
+    query = [f"sqlite:///{tmp_path / 'loans.db'}", "--query", "SELECT * FROM loans"]
+    assert run_main("run", *query, *roles, "--task", "month", *quick, "--out", "sql")[0] == 0
+    assert run_main("run", tmp_path / "folder", *roles, *quick, "--out", "folder-run")[0] == 0
+    expected = (learned / "run" / "rounds.csv").read_bytes()
+    assert (tmp_path / "sql" / "rounds.csv").read_bytes() == expected
+    assert (tmp_path / "folder-run" / "rounds.csv").read_bytes() == expected
+
+
+def test_passwords_never_reach_a_file_or_a_message(tmp_path, run_main):
+    url = "postgresql://someone:verysecret@127.0.0.1:1/none"
+    code, out, err = run_main("run", url, "--query", "SELECT 1", *ROLES, "--out", "x")
+    assert code == 2 and "verysecret" not in out + err and err.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_resume_of_a_table_run_refuses_changed_data(learned, tmp_path, run_main):
+    import shutil
+
+    shutil.copytree(learned / "run", tmp_path / "run")
+    table = write_loans(tmp_path / "loans.csv")
+    arguments = ["run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--quiet"]
+    assert run_main(*arguments, "--rounds", "2", "--out", "two")[0] == 0
+    table.write_text(table.read_text().replace("office", "outdoors"))
+    code, _, err = run_main("run", "--resume", tmp_path / "two")
+    assert code == 2 and "has changed since the run began" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.csv"], "missing.csv"),
+        (["loans.csv", "--label", "aproved"], "there is no label column 'aproved'; did you mean"),
+        (["loans.csv", *ROLES[:-2]], "--task"),
+        (
+            ["adult", "--label", "income"],
+            "label is for tables of your own; 'adult' is a data set",
+        ),
+        (["sqlite:///x.db", *ROLES], "a database needs --query"),
+        (["loans.csv", "--query", "SELECT 1"], "--query asks a database, and 'loans.csv' is none"),
+        (["predict", "nowhere", "loans.csv"], "nowhere does not exist"),
+        (["check", "nowhere", "--min-dp", "0.5"], "nowhere holds no run with a round done"),
+    ],
+)
+def test_mistakes_with_tables(arguments, message, tmp_path, run_main):
+    write_loans(tmp_path / "loans.csv", rows=10)
+    before = sorted(tmp_path.rglob("*"))
+    words = arguments if arguments[0] in ("predict", "check") else ["run", *arguments]
+    code, _, err = run_main(*words)
+    assert code == 2 and err.startswith("error: ") and message in err and err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_run_whose_first_task_cannot_be_read_leaves_nothing(tmp_path, run_main, monkeypatch):
+    from ffml.base import FFMLError
+    from ffml.experiment import build as experiment
+
+    def broken(*args, **kwargs):
+        stream, scaler = opened(*args, **kwargs)
+
+        def tasks():
+            raise FFMLError("the disk was unplugged; plug it in")
+            yield
+
+        return replace(stream, tasks=tasks), scaler
+
+    opened = experiment.open_stream
+    monkeypatch.setattr(experiment, "open_stream", broken)
+    code, _, err = run_main("run", "synthetic", "--out", "run")
+    assert (code, err) == (2, "error: the disk was unplugged; plug it in\n")
+    assert not (tmp_path / "run").exists()
+
+
+def with_gaps(path):
+    """Write loans whose incomes are missing here and there, and higher in later months."""
+    loans = pd.read_csv(write_loans(path))
+    loans["income"] += 10 * pd.factorize(loans["month"])[0]
+    loans.loc[::5, "income"] = np.nan
+    loans.to_csv(path, index=False)
+    return path
+
+
+def test_a_run_goes_on_with_the_preprocessing_that_it_began_with(tmp_path, run_main):
+    from ffml.runs.container import pack, read
+    from ffml.runs.generations import newest_generation
+
+    table = with_gaps(tmp_path / "loans.csv")
+    given = [*ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", "run", "--quiet"]
+    assert run_main("run", table, *given)[0] == 0
+    document, _ = read(tmp_path / "run" / "model.safetensors")
+    medians = {c["name"]: c.get("median") for c in document["preprocessing"]["columns"]}
+    loans = pd.read_csv(table)
+    first = loans[loans["month"] == loans["month"][0]]
+    assert medians["income"] == pytest.approx(first["income"].median())
+
+    # as another version would have left it
+    newest = newest_generation(tmp_path / "run")
+    document, arrays = newest.contents
+    document["preprocessing"]["columns"][1]["median"] = 77.0
+    document["stream"] = position_of(table, document["preprocessing"])
+    newest.path.write_bytes(pack(document, arrays).data)
+    (tmp_path / "run" / "model.safetensors").unlink()
+    assert run_main("run", "--resume", "run", "--quiet")[0] == 0
+    document, _ = read(tmp_path / "run" / "model.safetensors")
+    assert document["preprocessing"]["columns"][1] == {
+        "kind": "numeric",
+        "name": "income",
+        "median": 77.0,
+    }
+
+
+def position_of(table, preprocessing):
+    from ffml.data.tables import Preprocessor, table_stream
+    from ffml.runs.position import Position
+
+    roles = {"label": "approved", "positive": "yes", "sensitive": "sex", "task": "month"}
+    learned = Preprocessor.from_json(preprocessing)
+    stream = table_stream(table, **roles, drop=["applicant"], preprocessor=learned)
+    position = Position.start(stream.schema)
+    for task in stream.tasks():
+        position = position.after(task)
+    return position._asdict()
+
+
+def test_a_run_stopped_in_its_first_round_can_be_resumed_and_then_predict(tmp_path, run_main):
+    import shutil
+
+    table = with_gaps(tmp_path / "loans.csv")
+    given = [*ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", "run", "--quiet"]
+    assert run_main("run", table, *given)[0] == 0
+    for path in (tmp_path / "run").iterdir():  # as a kill before the first checkpoint leaves it
+        if path.name != "config.json":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    code, _, err = run_main("run", "--resume", "run", "--quiet")
+    assert code == 0, err
+    assert run_main("predict", "run", table)[0] == 0
+
+
+@pytest.mark.parametrize("out", ["loans.csv", "run/rounds.csv", "known.csv"])
+def test_decisions_do_not_replace_what_they_are_made_from(out, learned, tmp_path, run_main):
+    here = shutil.copytree(learned, tmp_path / "here")
+    shutil.copy(here / "loans.csv", here / "known.csv")
+    before = (here / out).read_bytes()
+    arguments = [here / "run", here / "loans.csv", "--support", here / "known.csv"]
+    code, _, err = run_main("predict", *arguments, "--out", here / out)
+    assert code == 2 and "would replace what it is made from; choose another --out" in err
+    assert (here / out).read_bytes() == before

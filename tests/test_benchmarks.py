@@ -1,0 +1,50 @@
+"""Every script in benchmarks/ and scripts/ runs, in a small setting (examples: `test_examples`)."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("benchmarks", "scripts")
+# Arguments of a small setting, and what is printed at the end of it.
+SMALL = {
+    "benchmarks/ablation.py": (
+        ["--small", "--seeds", "0", "--jobs", "1"],
+        r"refit \+ evened \|",
+    ),
+    "benchmarks/kill_points.py": (["--kills", "1", "--rounds", "3"], "1 runs finished, 0 of them"),
+    "benchmarks/outer_iteration.py": (
+        ["--iterations", "1", "--model", "linear", "--tasks", "2", "--devices", "1"],
+        r"outer iteration: \d+\.\d ms",
+    ),
+    "benchmarks/predict_rows.py": (["--rows", "2000"], "mlp: .* million rows/s from Parquet to"),
+}
+# These have tests of their own, which run them: `test_api_page` and `test_datasets`.
+ELSEWHERE = {
+    "scripts/build_api.py": "test_api_page.py",
+    "scripts/build_data.py": "data/test_datasets.py",
+}
+
+
+def test_no_script_is_left_out():
+    found = {f"{folder}/{p.name}" for folder in FOLDERS for p in (ROOT / folder).glob("*.py")}
+    assert found == {*SMALL, *ELSEWHERE}
+    for script, test in ELSEWHERE.items():
+        assert Path(script).stem in (ROOT / "tests" / test).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("script", SMALL)
+def test_benchmarks_run(script, tmp_path):
+    arguments, printed = SMALL[script]
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", ROOT / script, *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(printed, done.stdout), done.stdout

@@ -1,0 +1,44 @@
+"""Imports flow one way: a module knows those of its own layer and of the layers below."""
+
+import grimp
+import pytest
+
+# From the bottom to the top. A name stands for the module and all below it.
+LAYERS = [
+    ["base", "border", "runtime", "draws", "divergence", "forks", "kinds", "limits"],
+    ["problem"],
+    ["methods"],
+    ["wrappers"],
+    ["data"],
+    ["online"],
+    ["experiment"],
+    ["runs"],
+    ["report"],
+    ["studies", "checks"],
+    ["estimator", "cli"],
+]
+PLACES = {name: place for place, names in enumerate(LAYERS) for name in names}
+ANYWHERE = {"ffml", "ffml.__main__"}  # the package loads names when they are first used
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return grimp.build_graph("ffml", cache_dir=None)
+
+
+def room(module):
+    return module.split(".")[1]
+
+
+def test_every_module_has_its_layer(graph):
+    assert {room(m) for m in graph.modules - ANYWHERE} == set(PLACES)
+
+
+def test_imports_flow_down(graph):
+    upwards = {
+        f"{importer} imports {imported}"
+        for importer in graph.modules - ANYWHERE
+        for imported in graph.find_modules_directly_imported_by(importer) - ANYWHERE
+        if PLACES[room(imported)] > PLACES[room(importer)]
+    }
+    assert not sorted(upwards)
