@@ -5,7 +5,7 @@ import sys
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import compare, data, listings, options, reproduce, tune
+from ffml.cli import compare, data, label, listings, options, reproduce, tune, update
 
 app = typer.Typer(
     name="ffml",
@@ -19,6 +19,8 @@ app = typer.Typer(
 
 COMMANDS = (
     options.run,
+    update.update,
+    label.label,
     compare.compare,
     reproduce.reproduce,
     tune.tune,

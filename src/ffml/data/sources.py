@@ -22,10 +22,10 @@ from ffml.kinds import refuse_other_kinds
 
 SQL = "sql"  # `RunConfig.data` of a run on a database
 SQL_URL = "FFML_SQL_URL"  # the environment variable with a database's address
-TABLE_OPTIONS = ("label", "task", "order", "positive", "drop", "drop_missing", "query")
-SET_OPTIONS = ("order", "drop_missing", "intersect")  # as --set data.order=COLUMN
+TABLE_OPTIONS = ("label", "task", "order", "positive", "drop", "drop_missing", "query", "id")
+SET_OPTIONS = ("order", "drop_missing", "intersect", "id")  # as --set data.order=COLUMN
 TABLE_KINDS: dict[str, Any] = {
-    **dict.fromkeys(("label", "task", "order", "query", "url"), str),
+    **dict.fromkeys(("label", "task", "order", "query", "url", "id"), str),
     **dict.fromkeys(("sensitive", "drop"), str | tuple[str, ...]),
     **dict.fromkeys(("drop_missing", "intersect"), bool),
     "positive": str | int | float | bool,
@@ -126,7 +126,7 @@ def _table(data: str, options: dict[str, Any], sql_url: str | None = None) -> Fo
     """Open a table, and fill in the roles of columns that can only be one thing."""
     _check_options(options)
     source = open_source(data, options, sql_url)
-    for part in ("label", "task", "order", "sensitive", "drop"):
+    for part in ("label", "task", "order", "id", "sensitive", "drop"):
         names = options.get(part) or ()
         for name in (names,) if isinstance(names, str) else names:
             refuse_unknown(part, name, source.columns)
@@ -135,7 +135,7 @@ def _table(data: str, options: dict[str, Any], sql_url: str | None = None) -> Fo
         label=options.get("label"),
         sensitive=options.get("sensitive", ()),
         task=options.get("task"),
-        drop=options.get("drop", ()),
+        drop=[*options.get("drop", ()), *filter(None, [options.get("id")])],
     )
     found = {"label": guess.label, "sensitive": tuple(guess.sensitive)}
     if guess.task != source.task:  # a folder's files are its tasks unasked
@@ -192,5 +192,6 @@ def table_document(stream: Stream) -> dict[str, Any]:
     return {
         "fingerprint": stream.fingerprint,
         "roles": stream.roles.to_json(),
+        "labels": stream.labels,
         "dropped_rows": stream.dropped_rows,
     }

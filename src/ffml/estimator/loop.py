@@ -2,7 +2,6 @@
 
 import numbers
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -12,14 +11,11 @@ from sklearn.utils import check_random_state
 from ffml.base import FFMLError, LabelledTask, Learner, Params, Problem, Schema, Task
 from ffml.border import at_least
 from ffml.data.scaling import RunningScaler
-from ffml.experiment.build import build_for, build_loop, check_config
+from ffml.experiment.build import build_loop, check_config
 from ffml.experiment.config import RunConfig, configure_run
-from ffml.experiment.recipes import Recipe
-from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
+from ffml.experiment.sharing import shared_functions
 from ffml.online.loop import OnlineLoop
-from ffml.problem.models import MODELS
-from ffml.problem.notions import CONSTRAINTS
-from ffml.wrappers import WRAPPERS
+from ffml.online.waiting import Waiting
 
 # Settings that the classifier has as parameters of its own, by their names in a run.
 _PARAMETERS = {
@@ -45,6 +41,7 @@ class SavedLoop(NamedTuple):
     seen: int
     violation: np.ndarray
     clipped_violation: np.ndarray
+    waiting: tuple[Waiting, ...] = ()
 
 
 def configure(parameters: Mapping[str, Any]) -> RunConfig:
@@ -93,6 +90,7 @@ def save_loop(loop: OnlineLoop) -> SavedLoop:
         loop.memory.seen,
         loop.violation,
         loop.clipped_violation,
+        loop.waiting,
     )
 
 
@@ -102,6 +100,7 @@ def resumed_loop(config: RunConfig, schema: Schema, saved: SavedLoop) -> OnlineL
     loop.round, loop.state = saved.round, saved.state
     loop.memory.tasks, loop.memory.seen = list(saved.tasks), saved.seen
     loop.violation, loop.clipped_violation = saved.violation, saved.clipped_violation
+    loop.waiting = saved.waiting
     return loop
 
 
@@ -143,34 +142,8 @@ def _seed(random_state: Any) -> int:
 
 
 def functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
-    """Build the problem and the learner; equal classifiers share them, so JAX compiles them once.
+    """Build the problem and the learner; those of equal classifiers are shared.
 
-    Names of features do not matter. A name that was registered anew stands for something else.
+    Names of features do not matter for that.
     """
-    recipe = config.recipe
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.settings.items()}
-    slots = DEFAULT_PARTS.get(recipe.method, {})
-    factories = (
-        METHODS[recipe.method],
-        MODELS[recipe.part("model")],
-        *(PARTS[slot][recipe.part(slot)] for slot in slots),
-        *(WRAPPERS[name] for name in recipe.wrappers),
-        *(CONSTRAINTS[name] for name in config.constraints),
-    )
-    return _shared_functions(
-        (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
-        (config.constraints, config.bounds, config.shots),
-        Schema(("",) * len(schema.features), schema.sensitive),
-        factories,
-    )
-
-
-@lru_cache(maxsize=32)
-def _shared_functions(
-    recipe: tuple, asked: tuple, schema: Schema, factories: tuple
-) -> tuple[Problem, Learner]:
-    del factories  # they belong to the key alone
-    method, wrappers, settings = recipe
-    constraints, bounds, shots = asked
-    built = Recipe(method, wrappers, dict(settings))
-    return build_for(RunConfig("", {}, constraints, bounds, built, shots=shots), schema)
+    return shared_functions(config, Schema(("",) * len(schema.features), schema.sensitive))

@@ -98,9 +98,27 @@ def judge(
     problem: Problem, learner: Learner, params: Params, task: Task, schema: Schema, rows: np.ndarray
 ) -> Judgement:
     """Decide on the validation rows and compare with their labels and groups."""
+    return judge_decisions(problem, schema, task, rows, decided_logits(learner, params, task, rows))
+
+
+def decided_logits(learner: Learner, params: Params, task: Task, rows: np.ndarray) -> np.ndarray:
+    """Decide about rows, padded like `padded_batch`."""
+    missing = bucket(len(rows), SMALLEST_BUCKET) - len(rows)
+    x = np.pad(task.x[rows], ((0, missing), (0, 0)))
+    return np.asarray(learner.predict(params, x), np.float32)[: len(rows)]
+
+
+def judge_decisions(
+    problem: Problem, schema: Schema, task: Task, rows: np.ndarray, logits: np.ndarray
+) -> Judgement:
+    """Compare decisions with labels and groups, as far as the labels are known."""
+    known = task.y[rows] >= 0
+    if len(rows) and not known.any():
+        return not_judged(problem, schema, "no labels yet")
+    rows, logits = rows[known], logits[known]
     batch = padded_batch(task, schema, rows)
-    padded_logits = np.asarray(learner.predict(params, batch.x), np.float32)
-    logits, labels, groups = padded_logits[: len(rows)], task.y[rows], task.groups[rows]
+    padded_logits = np.pad(logits, (0, len(batch.y) - len(rows)))
+    labels, groups = task.y[rows], task.groups[rows]
     tables = {
         column.name: metrics.contingency_table(labels, logits > 0, groups[:, i], len(column.groups))
         for i, column in enumerate(schema.sensitive)
@@ -119,13 +137,15 @@ def judge(
     return Judgement(values, undefined, tables, np.where(rows_behind > 0, constraint, np.nan))
 
 
-def not_judged(problem: Problem, schema: Schema) -> Judgement:
-    """Judge nobody: every number is undefined, for the one reason that there was no decision."""
+def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Judgement:
+    """Judge nobody: every number is undefined, for the one reason given."""
     tables = {c.name: np.zeros((len(c.groups), 2, 2), int) for c in schema.sensitive}
     nothing = metrics.worst([metrics.judge(table) for table in tables.values()])
     values = nothing.values | {"loss": np.nan, "dbc": np.nan}
-    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], "not judged")
-    return Judgement(values, undefined, tables, np.full(problem.num_constraints, np.nan))
+    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], why)
+    return Judgement(
+        values, undefined, tables, np.full(problem.num_constraints, np.nan, np.float32)
+    )
 
 
 @lru_cache(maxsize=32)

@@ -18,6 +18,7 @@ def history_document(rounds: Sequence["Round"]) -> dict[str, Any]:
     columns: dict[str, Any] = {name: [getattr(r, name) for r in rounds] for name in _PLAIN}
     return columns | {
         "seconds": [r.seconds for r in rounds],
+        "n_unlabelled": [r.n_unlabelled for r in rounds],
         "metrics": list(rounds[0].metrics),
         "tables": list(rounds[0].tables),
     }
@@ -38,10 +39,12 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
 
     tables = history_tables(document, arrays)
     metrics = arrays[_PREFIX + "metrics"].tolist()
+    zeros = [0] * len(document["round"])  # in runs of an earlier ffml all labels were there
     return [
         Round(
             **{name: document[name][t] for name in (*_PLAIN, "seconds")},
             **{name: arrays[_PREFIX + name][t] for name in _ARRAYS},
+            n_unlabelled=document.get("n_unlabelled", zeros)[t],
             metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
             tables={column: counts[t] for column, counts in tables.items()},
         )

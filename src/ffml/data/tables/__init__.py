@@ -2,29 +2,37 @@
 
 from ffml.data.tables._database import public_url
 from ffml.data.tables._describe import describe
+from ffml.data.tables._further import further_stream, open_further
 from ffml.data.tables._guess import Guess, guess_roles
 from ffml.data.tables._inspect import Inspection, inspect
 from ffml.data.tables._labelled import labelled_task
+from ffml.data.tables._late import LateLabels, read_late_labels
 from ffml.data.tables._preprocess import Preprocessor
 from ffml.data.tables._read import open_sql, open_table
 from ffml.data.tables._roles import Roles, refuse_unknown
 from ffml.data.tables._source import Source
 from ffml.data.tables._stream import TableStream, table_stream
+from ffml.data.tables._survey import Known
 
 __all__ = [
     "Guess",
     "Inspection",
+    "Known",
+    "LateLabels",
     "Preprocessor",
     "Roles",
     "Source",
     "TableStream",
     "describe",
+    "further_stream",
     "guess_roles",
     "inspect",
     "labelled_task",
+    "open_further",
     "open_sql",
     "open_table",
     "public_url",
+    "read_late_labels",
     "refuse_unknown",
     "table_stream",
 ]

@@ -21,6 +21,7 @@ class Roles:
         positive: the label's value that counts as 1; None: 1 or true.
         drop: columns that play no part.
         intersect: make one protected attribute of the combinations of all.
+        id: names every row; with it, rows may lack their labels, which come later.
     """
 
     label: str
@@ -30,6 +31,7 @@ class Roles:
     positive: str | None = None
     drop: tuple[str, ...] = ()
     intersect: bool = False
+    id: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -37,13 +39,14 @@ class Roles:
 
     def features(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return the columns without a part, in the table's order."""
-        taken = {self.label, *self.sensitive, self.task, self.order, *self.drop}
+        taken = {self.label, *self.sensitive, self.task, self.order, self.id, *self.drop}
         return tuple(column for column in columns if column not in taken)
 
     def check(self, columns: Sequence[str]) -> "Roles":
         """Refuse columns that are not there, or that play two parts."""
         parts = [("label", self.label), ("task", self.task)]
         parts += [("sensitive", name) for name in self.sensitive]
+        parts += [("id", self.id)] if self.id else []
         for part, name in [*parts, ("order", self.order), *(("drop", n) for n in self.drop)]:
             if name is not None:
                 refuse_unknown(part, name, columns)
