@@ -19,6 +19,11 @@ _META: dict[str, Any] = {
     "optimizer": "adam",
 }
 _DEFAULT: dict[str, dict[str, Any]] = {
+    "leader": {
+        "wrappers": ("evened", "boosted"),
+        "tasks_per_round": 64,
+        "rows_per_task": 4096,
+    },
     "ffml": _META
     | {"outer": "pooled", "dual_lr": 0.5, "damping": 0.02, "wrappers": ("corrected",)},
     "m-ftml": _META | {"outer.by_size": True},
