@@ -25,11 +25,11 @@ def shared_functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learne
         MODELS[recipe.part("model")],
         *(PARTS[slot][recipe.part(slot)] for slot in slots),
         *(WRAPPERS[name] for name in recipe.wrappers),
-        *(CONSTRAINTS[name] for name in config.constraints),
+        *(CONSTRAINTS[name] for name, _ in config.asked),
     )
     return _shared(
         (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
-        (config.constraints, config.bounds, config.shots),
+        (config.notions, config.max_gap, config.shots),
         schema,
         factories,
     )
@@ -41,6 +41,6 @@ def _shared(
 ) -> tuple[Problem, Learner]:
     del factories  # they belong to the key alone
     method, wrappers, settings = recipe
-    constraints, bounds, shots = asked
+    notions, max_gap, shots = asked
     built = Recipe(method, wrappers, dict(settings))
-    return build_for(RunConfig("", {}, constraints, bounds, built, shots=shots), schema)
+    return build_for(RunConfig("", {}, notions, max_gap, built, shots=shots), schema)
