@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +17,8 @@ from ffml.experiment.config import RunConfig, configure_run
 from ffml.experiment.sharing import shared_functions
 from ffml.online.loop import OnlineLoop
 from ffml.online.waiting import Waiting
+from ffml.runs.checkpoint import Saved
+from ffml.runs.snapshot import restore
 
 # Settings that the classifier has as parameters of its own, by their names in a run.
 _PARAMETERS = {
@@ -28,6 +31,7 @@ _PARAMETERS = {
     "validation_fraction": "validation_fraction",
     "seed": "random_state",
 }
+_DEFAULTS = {f.name: getattr(RunConfig(""), f.name) for f in fields(RunConfig)}
 _INAPPLICABLE = ("data", "data_options", "rounds", "augment_to", "judge_from", "judge_min_rows")
 
 
@@ -79,7 +83,46 @@ def _numbers(max_gap: float | Sequence[float] | None) -> tuple[float, ...] | Non
 
 def new_loop(config: RunConfig, schema: Schema, scaled: np.ndarray) -> OnlineLoop:
     """Start a loop that has not played yet."""
-    return build_loop(config, *functions(config, schema), RunningScaler.empty(scaled))
+    return _named_loop(config, schema, RunningScaler.empty(scaled))
+
+
+def restored_loop(
+    config: RunConfig, schema: Schema, scaled: np.ndarray, saved: Saved
+) -> OnlineLoop:
+    """Take up the loop of a run where its checkpoint stands."""
+    if saved.missing:
+        raise FFMLError(f"{min(saved.missing)} of the run is damaged; restore a copy, or resume it")
+    loop = new_loop(config, schema, scaled)
+    names = saved.contents.document["memory"]["tasks"]
+    restore(loop, saved.contents, [saved.tasks[name] for name in names], saved.waiting)
+    return loop
+
+
+def parameters_of(config: RunConfig) -> dict[str, Any]:
+    """Return the estimator's parameters that a run's configuration amounts to."""
+    own = {f.name: getattr(config, f.name) for f in fields(RunConfig)}
+    left_out = {*_PARAMETERS, *_INAPPLICABLE, "recipe"}
+    more = {n: v for n, v in own.items() if n not in left_out and v != _DEFAULTS[n]}
+    settings = {n: v for n, v in config.recipe.settings.items() if n != "model"} | more
+    gaps = config.max_gap
+    return {
+        "method": config.recipe.method,
+        "wrappers": config.recipe.wrappers,
+        "model": config.recipe.part("model"),
+        "notion": config.notions[0] if len(config.notions) == 1 else config.notions,
+        "max_gap": gaps[0] if gaps and len(gaps) == 1 else gaps,
+        "shots": config.shots,
+        "validation_fraction": config.validation_fraction,
+        "settings": settings or None,
+        "random_state": config.seed,
+    }
+
+
+def _named_loop(config: RunConfig, schema: Schema, scaler: RunningScaler | None) -> OnlineLoop:
+    """Build a loop on shared functions, which do not know the names of features."""
+    loop = build_loop(config, *functions(config, schema), scaler)
+    loop.schema = schema
+    return loop
 
 
 def save_loop(loop: OnlineLoop) -> SavedLoop:
@@ -98,7 +141,7 @@ def save_loop(loop: OnlineLoop) -> SavedLoop:
 
 def resumed_loop(config: RunConfig, schema: Schema, saved: SavedLoop) -> OnlineLoop:
     """Take up a loop where it was put aside; the next round is the same as it would have been."""
-    loop = build_loop(config, *functions(config, schema), saved.scaler)
+    loop = _named_loop(config, schema, saved.scaler)
     loop.round, loop.state = saved.round, saved.state
     loop.memory.tasks, loop.memory.seen = list(saved.tasks), saved.seen
     loop.violation, loop.clipped_violation = saved.violation, saved.clipped_violation
