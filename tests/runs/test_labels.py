@@ -71,6 +71,9 @@ def test_late_labels_are_those_of_the_replay(folder, begun, month):
     assert ffml.label(begun, labels(month[APRIL].sample(frac=1, random_state=0)))[2] == (APRIL,)
     assert ffml.label(begun, labels(month[MAY])[30:]) == (30, 0, ())
     assert json.loads((begun / "summary.json").read_text())["labels"]["missing"] == 30
+    assert "Labels of 30 of 300 people decided about are missing" in (
+        begun / "model_card.md"
+    ).read_text().replace("\\", "").replace("\n", " ")
     assert ffml.label(begun, labels(month[MAY])) == (30, 30, ())  # learned from after round 6
     assert outcome(begun) == outcome(folder / "whole")
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from ffml.base import FFMLError
 from ffml.runs.by_column import NOTIONS, gaps_by_column
+from ffml.runs.lateness import label_notes
 
 NUMBER = (int, float)
 PARTS = ("all", "last_third")
@@ -43,6 +44,10 @@ def check_summary(summary: dict[str, Any], path: Path) -> None:
         _expect(summary.get(part, {}), (dict,), path, part)
     _expect(summary.get("collapsed_rounds", 0), NUMBER, path, "collapsed_rounds")
     _expect(summary.get("seconds", 0), NUMBER, path, "seconds")
+    try:
+        label_notes(summary)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        raise FFMLError(f"{path} has a damaged 'labels': resume the run to mend it") from None
     if "accuracy" not in summary.get("last_third", {}):
         raise FFMLError(f"{path} lacks the last third's means: run again")
     if not summary.get("by_column"):

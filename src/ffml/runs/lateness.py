@@ -1,18 +1,19 @@
 """Labels that are missing, and whether those that came are only of people decided positively."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ffml.online.loop import Round
-from ffml.online.waiting import Waiting
+if TYPE_CHECKING:  # they need JAX, which words do not
+    from ffml.online.loop import Round
+    from ffml.online.waiting import Waiting
 
 MIN_LABELS = 20  # fewer tell nothing about who gets a label
 SELECTIVE = 0.1  # labels are selective if others have less than this part of the positives' share
 
 
-def label_summary(rounds: Sequence[Round], waiting: Sequence[Waiting]) -> dict[str, Any]:
+def label_summary(rounds: Sequence["Round"], waiting: Sequence["Waiting"]) -> dict[str, Any]:
     """Count the people who were decided about, and those without a label.
 
     ``selective`` is whether labels come for people decided positively alone: of the tasks that lack
