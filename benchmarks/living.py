@@ -40,7 +40,12 @@ SETTINGS = {
     "memory_capacity": 8,
 }
 ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
-COMMAND = [*ROLES, "--set=data.id=applicant", *(f"--set={n}={v}" for n, v in SETTINGS.items())]
+COMMAND = [
+    *ROLES,
+    "--method=ffml",
+    "--set=data.id=applicant",
+    *(f"--set={n}={v}" for n, v in SETTINGS.items()),
+]
 
 
 def month(number, rows):

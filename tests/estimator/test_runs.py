@@ -15,7 +15,7 @@ from ffml.base import FFMLError
 from ffml.estimator import FairMetaClassifier
 from ffml.runs.generations import newest_generation
 
-OPTIONS = [*ROLES, "--drop", "applicant", *QUICK, *SMALL, "--quiet"]
+OPTIONS = [*ROLES, "--drop", "applicant", "--method", "ffml", *QUICK, *SMALL, "--quiet"]
 MONTHS = ["2024-01", "2024-02", "2024-03", "2024-04"]
 
 
@@ -57,11 +57,15 @@ def test_the_command_line_goes_on_with_a_classifier(tmp_path, run_main):
     table = FRAME.assign(sex=SEX, task=TOWN, label=Y)
     two = table.task != "Kiel"
     sex, town = pd.Series(SEX, name="sex"), pd.Series(TOWN)
-    model = classifier().fit(FRAME[two], Y[two], sensitive_features=sex[two], tasks=town[two])
+    model = classifier(method="ffml").fit(
+        FRAME[two], Y[two], sensitive_features=sex[two], tasks=town[two]
+    )
     model.save("run")
     table[~two].to_csv("kiel.csv", index=False)
     assert run_main("update", "run", "kiel.csv")[0] == 0
-    whole = classifier().fit(FRAME[two], Y[two], sensitive_features=sex[two], tasks=town[two])
+    whole = classifier(method="ffml").fit(
+        FRAME[two], Y[two], sensitive_features=sex[two], tasks=town[two]
+    )
     whole.partial_fit(FRAME[~two], Y[~two], sensitive_features=sex[~two], task="Kiel")
     found = FairMetaClassifier.from_run("run")
     assert (found.decision_function(FRAME) == whole.decision_function(FRAME)).all()
@@ -72,13 +76,13 @@ def test_the_command_line_goes_on_with_a_classifier(tmp_path, run_main):
 
 
 def test_report_and_check():
-    model = classifier().fit(FRAME, Y, sensitive_features=SEX, tasks=TOWN)
+    model = classifier(method="ffml").fit(FRAME, Y, sensitive_features=SEX, tasks=TOWN)
     assert "Ulm" in model.report()
     assert model.check(max_gap=1.0)[0].answer == "met"
 
 
 def test_arrays_have_no_names(tmp_path):
-    model = classifier().fit(FRAME.to_numpy(), Y, sensitive_features=SEX, tasks=TOWN)
+    model = classifier(method="ffml").fit(FRAME.to_numpy(), Y, sensitive_features=SEX, tasks=TOWN)
     model.save(tmp_path / "run")
     found = FairMetaClassifier.from_run(tmp_path / "run")
     assert not hasattr(found, "feature_names_in_")
@@ -99,7 +103,7 @@ def test_refusals(loans, tmp_path, run_main):
     ffml.update("run", april)
     with pytest.raises(FFMLError, match="holds rounds that this classifier has not seen"):
         model.save("run")
-    small = ["--set", "data.num_tasks=2", "--rounds", "1", *QUICK, *SMALL]
+    small = ["--set", "data.num_tasks=2", "--rounds", "1", "--method", "ffml", *QUICK, *SMALL]
     run_main("run", "synthetic", *small, "--out", "set")
     with pytest.raises(FFMLError, match="learned the data set 'synthetic'"):
         FairMetaClassifier.from_run("set")

@@ -9,7 +9,7 @@ import ffml
 from ffml import runtime
 
 ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
-OPTIONS = [*ROLES, *QUICK, *SMALL, "--quiet"]
+OPTIONS = [*ROLES, "--method", "ffml", *QUICK, *SMALL, "--quiet"]
 MONTHS = [f"2024-{month:02d}" for month in range(1, 6)]
 
 

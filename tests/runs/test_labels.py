@@ -142,6 +142,7 @@ def test_labels_of_the_approved_only_are_noticed(begun, month, run_main):
     approved = kept.id[kept.decision].astype(int)
     some = labels(month[APRIL])[month[APRIL].applicant.isin(approved)]
     some.to_csv(begun.parent / "some.csv", index=False)
+    assert "labels of 60 people are not there yet" in run_main("check", begun, "--max-gap", "1")[1]
     code, out, _ = run_main("label", begun, begun.parent / "some.csv")
     found = json.loads((begun / "summary.json").read_text())["labels"]
     assert code == 0 and f"{len(some)} new labels, 0 known before" in out

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pandas as pd
 import pytest
 from faults import Disk, Killed
-from months import MONTHS, OPTIONS, hurry_too, run, write_months
+from months import MONTHS, OPTIONS, ROLES, hurry_too, run, write_months
 from workshop import outcome
 
 import ffml
@@ -49,6 +49,14 @@ def test_month_by_month_is_all_at_once(folder, begun):
     assert [r.task for r in ffml.update(begun, folder / "2024-04.csv")] == ["2024-04"]
     assert [r.round for r in ffml.update(begun, folder / "2024-05.csv")] == [5]
     same(begun, folder)
+
+
+def test_the_default_recipe_too(folder, tmp_path):
+    options = [*ROLES, "--drop", "applicant", "--set", "shots=10", "--quiet"]
+    for table, out in (("all.csv", "whole"), ("begun.csv", "begun")):
+        run(folder / table, *options, "--out", tmp_path / out)
+    ffml.update(tmp_path / "begun", folder / "all.csv")
+    same(tmp_path / "begun", tmp_path)
 
 
 def test_a_table_that_has_grown_a_data_frame_and_a_database(folder, begun, tmp_path):
