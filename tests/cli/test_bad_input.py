@@ -4,7 +4,7 @@ import json
 
 import pytest
 from bad_tables import BAD_TABLES, ROLES
-from quick import QUICK, SMALL
+from quick import QUICK, SMALL, sets
 
 from ffml.data.sources import SET_OPTIONS
 
@@ -196,7 +196,7 @@ def test_a_config_edited_by_hand(place, value, message, tmp_path, run_main):
 
 
 def test_a_config_repeats_a_run(tmp_path, run_main):
-    small = [*QUICK, *SMALL, "--rounds", "2", "--seed", "3", "--quiet"]
+    small = [*QUICK, *SMALL, *sets("rounds=2", "seed=3"), "--quiet"]
     assert run_main("run", "synthetic", *small, "--out", "one")[0] == 0
     assert run_main("run", "--config", "one/config.json", "--quiet", "--out", "two")[0] == 0
     one, two = ((tmp_path / name / "rounds.csv").read_bytes() for name in ("one", "two"))

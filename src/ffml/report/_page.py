@@ -10,6 +10,7 @@ from ffml.report import _facts, _gaps, _numbers, _recipe, _tables, _words
 from ffml.report._charts import Chart, draw
 from ffml.report._curves import constraint_charts, describe, metric_charts
 from ffml.report._files import Run
+from ffml.report._periods import dated
 from ffml.runs.judged import planned_rounds
 
 
@@ -47,8 +48,8 @@ def _context(run: Run) -> dict[str, Any]:
         "timed": run.timings is not None,
         "constraint_rows": _tables.constraint_rows(run),
         "settings": _settings(run),
-        "metric_figures": [_figure(chart) for chart in metric_charts(run)],
-        "constraint_figures": [_figure(chart) for chart in constraint_curves],
+        "metric_figures": [_figure(dated(chart, run)) for chart in metric_charts(run)],
+        "constraint_figures": [_figure(dated(chart, run)) for chart in constraint_curves],
         "constraint_legend": [
             line | row
             for line, row in zip(

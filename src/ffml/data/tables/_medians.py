@@ -67,7 +67,7 @@ def table_medians(
     """
     fits = {name: MedianFit() for name in names}
     places = {task: place for place, task in enumerate(tasks)}
-    wanted = needed_columns(replace(roles, order=None), names)
+    wanted = needed_columns(replace(roles, order=None, time=None), names)
     for batch in source.batches(wanted) if fits else ():
         rows = read_rows(batch, roles)
         if not len(rows.task):

@@ -32,7 +32,7 @@ class TaskReader:
 
     def __init__(self, source: Source, roles: Roles, found: Survey) -> None:
         self._source = source
-        self._roles = replace(roles, order=None)  # the survey settled it
+        self._roles = replace(roles, order=None, time=None)  # the survey settled it
         self._found = found
 
     def in_place(self) -> Iterator[Task]:
