@@ -77,7 +77,11 @@ def run(
     ] = False,
     config: Annotated[
         Path | None,
-        option(OUTPUT, "Settings from a JSON file, or from a run's config.json.", metavar="FILE"),
+        option(
+            OUTPUT,
+            "Settings from a .toml or .json file, or from a run's config.json.",
+            metavar="FILE",
+        ),
     ] = None,
     resume: Annotated[
         Path | None,

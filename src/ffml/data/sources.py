@@ -1,7 +1,9 @@
 """Where a run's stream comes from: a data set of the package, a table, or a database."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ffml.base import FFMLError, Stream
@@ -43,12 +45,14 @@ class Found(NamedTuple):
         options: its options, the roles of a table's columns filled in.
         sql_url: the address of a database, which no file keeps.
         source: a table or query that is open already, so that it is opened once a run.
+        guessed: parts of a table that nobody named, and the columns they were given to.
     """
 
     data: str
     options: dict[str, Any]
     sql_url: str | None = None
     source: Source | None = None
+    guessed: Mapping[str, str] = MappingProxyType({})
 
 
 def find_data(data: str | None, options: dict[str, Any]) -> Found:
@@ -139,12 +143,13 @@ def _table(data: str, options: dict[str, Any], sql_url: str | None = None) -> Fo
         sensitive=options.get("sensitive", ()),
         task=options.get("task", options.get("time")),
         drop=options.get("drop", ()),
+        positive=options.get("positive"),
     )
     found = {"label": guess.label, "sensitive": tuple(guess.sensitive)}
     if guess.task not in (source.task, options.get("time")):  # a folder's files are its tasks
         found["task"] = guess.task
     roles = options | found | ({"url": public_url(sql_url)} if sql_url else {})
-    return Found(data, roles, sql_url, source)
+    return Found(data, roles, sql_url, source, guess.guessed)
 
 
 def open_stream(

@@ -11,6 +11,7 @@ from ffml.report._charts import Chart, draw
 from ffml.report._curves import constraint_charts, describe, metric_charts
 from ffml.report._files import Run
 from ffml.report._periods import dated
+from ffml.report._warnings import warning_lines
 from ffml.runs.judged import planned_rounds
 
 
@@ -38,6 +39,7 @@ def _context(run: Run) -> dict[str, Any]:
         "wrapper_lines": _recipe.wrapper_lines(run),
         "data_summary": config.get("data", {}).get("summary") or "",
         "summary": _words.summary_paragraph(run),
+        "warnings": warning_lines(run),
         "tiles": _tiles(run),
         "constraints": run.constraints,
         "group_tables": _tables.group_tables(run),

@@ -2,9 +2,11 @@
 
 from ffml.data.tables._database import public_url
 from ffml.data.tables._describe import describe
-from ffml.data.tables._guess import Guess, guess_roles
+from ffml.data.tables._guess import Guess, fitting, guess_roles, usually
 from ffml.data.tables._inspect import Inspection, inspect
 from ffml.data.tables._labelled import labelled_task
+from ffml.data.tables._labels import needs_positive
+from ffml.data.tables._look import ColumnLook, look
 from ffml.data.tables._preprocess import Preprocessor
 from ffml.data.tables._read import open_sql, open_table
 from ffml.data.tables._roles import Roles, refuse_unknown
@@ -12,6 +14,7 @@ from ffml.data.tables._source import Source
 from ffml.data.tables._stream import TableStream, table_stream
 
 __all__ = [
+    "ColumnLook",
     "Guess",
     "Inspection",
     "Preprocessor",
@@ -19,12 +22,16 @@ __all__ = [
     "Source",
     "TableStream",
     "describe",
+    "fitting",
     "guess_roles",
     "inspect",
     "labelled_task",
+    "look",
+    "needs_positive",
     "open_sql",
     "open_table",
     "public_url",
     "refuse_unknown",
     "table_stream",
+    "usually",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 from ffml.base import FFMLError, Schema, Stream, Task
 from ffml.data.tables._detect import detectable_gap
 from ffml.data.tables._mistakes import Sample, likely_mistakes
+from ffml.data.tables._repeats import RepeatFit
 
 SMALL = 30  # rows below which a task cannot be judged
 SAMPLE_ROWS = 50_000  # how many rows the search for mistakes looks at, of all tasks
@@ -68,9 +69,11 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
     total = np.zeros((sum(len(c.groups) for c in schema.sensitive), 2), int)
     per_task = max(20, SAMPLE_ROWS // (stream.num_tasks or 100))
     summaries, samples, sampled = [], [], 0
+    repeats = RepeatFit(schema)
     for task in stream.tasks():
         counts = _counts(task, schema)
         total += counts
+        repeats.add(task)
         summaries.append(_summary(task.name, counts, schema, validation_fraction))
         if sampled < SAMPLE_ROWS:
             samples.append(_sample(task, schema, per_task))
@@ -88,7 +91,7 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         validation_fraction=validation_fraction,
         overall=_summary("all tasks", total, schema, validation_fraction),
         tasks=tuple(summaries),
-        mistakes=tuple(likely_mistakes(sample, schema, preprocessor)),
+        mistakes=(*likely_mistakes(sample, schema, preprocessor), *repeats.finish()),
     )
 
 

@@ -34,7 +34,7 @@ def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[s
             f"label column {name!r} holds one value only ({shown}); there is nothing to learn, "
             "choose another column (--label)"
         )
-    if positive is None and values in (["0", "1"], ["false", "true"]):
+    if positive is None and not needs_positive(values):
         positive = values[1]
     if positive is None:
         raise FFMLError(
@@ -48,6 +48,15 @@ def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[s
             "one of them (--positive)"
         )
     return {text: int(value == chosen) for text, value in canonical.items()}
+
+
+def needs_positive(values: Iterable[str]) -> bool:
+    """Tell whether somebody must say which of the values is the favourable one.
+
+    >>> needs_positive(["no", "yes"]), needs_positive(["0", "1.0"])
+    (True, False)
+    """
+    return sorted({_canonical(text) for text in values}) not in (["0", "1"], ["false", "true"])
 
 
 def _canonical(text: str) -> str:

@@ -156,7 +156,7 @@ def refuse_disorder(column: str, tasks: Sequence[str]) -> None:
 
 def _all_moments(tasks: Sequence[str], date_format: str | None) -> list[Moment]:
     """Read all names as times of one unit; nothing if they are not."""
-    moments = []
+    moments: list[Moment] = []
     for task in tasks:
         moment = parse_time(_without_time_of_day(task), date_format)
         if moment is None or (moments and moment.unit != moments[0].unit):

@@ -1,0 +1,210 @@
+"""``ffml start``: five questions about a table, and a file of settings that answers them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from ffml.base import FFMLError
+
+if TYPE_CHECKING:
+    from ffml.data.tables import ColumnLook
+
+DEFAULT_GAP = 0.05
+UNITS = ("day", "week", "month", "quarter", "year")
+
+
+class Answers(NamedTuple):
+    """What a run needs to know about a table."""
+
+    label: str
+    positive: str | None
+    sensitive: tuple[str, ...]
+    task: str | None  # None: a folder's files, or periods of time
+    time: str | None
+    by: str | None
+    max_gap: float
+
+
+def start(
+    table: Annotated[
+        str, typer.Argument(help="A table: .csv, .parquet, or a folder of them.", metavar="TABLE")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write the settings. (default: TABLE's name with .toml)",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Ask five questions about a table, and write the settings of a run with comments."""
+    from ffml.data.tables import look, open_table
+
+    path = out or Path(f"{Path(table).name.split('.')[0] or 'table'}.toml")
+    if path.suffix != ".toml":
+        raise FFMLError(f"--out must end in .toml, got {path.name}")
+    if path.exists():
+        raise FFMLError(f"{path} is there already; choose another --out, or remove it")
+    source = open_table(table)
+    looks = look(source)
+    typer.echo(f"{source.name} has {len(looks)} columns: {', '.join(looks)}\n")
+    try:
+        answers = _answers(looks, source.task)
+    except typer.Abort:
+        raise FFMLError("stopped before the last answer; nothing was written") from None
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(settings_text(table, answers, [c for c in looks if c != source.task]))
+    except OSError as error:
+        raise FFMLError(f"cannot write {path} ({error.strerror}); choose another --out") from None
+    typer.echo(f"\nWritten: {path}. Look at it, then learn with: ffml run --config {path}")
+
+
+def _answers(looks: Mapping[str, "ColumnLook"], files: str | None) -> Answers:
+    """Ask; what the table suggests is what Enter answers."""
+    from ffml.data.tables import needs_positive
+
+    free = [column for column in looks if column != files]
+    label = _ask(
+        "1. Which column is to be predicted (two values)?",
+        _guess("label", looks, free),
+        lambda text: _column(text, free),
+    )
+    free.remove(label)
+    values, positive = looks[label].values, None
+    if needs_positive(values):
+        positive = _ask(
+            f"2. Which value of {label} is the favourable one ({' or '.join(values)})?",
+            None,
+            lambda text: _one_of(text, values) if looks[label].distinct <= len(values) else text,
+        )
+    else:
+        typer.echo(f"2. The favourable value of {label} is {values[-1]}.")
+    sensitive = _ask(
+        "3. Which groups are compared? Name a column, or several with commas between them.",
+        _guess("sensitive", looks, free),
+        lambda text: tuple(_column(part, free) for part in text.split(",")),
+    )
+    free = [column for column in free if column not in sensitive]
+    task, time, by = _ask_tasks(looks, free, files)
+    gap = _ask(
+        "5. By how much may the groups' rates of favourable decisions differ (0.05: 5 points)?",
+        f"{DEFAULT_GAP:g}",
+        _share,
+    )
+    return Answers(label, positive, sensitive, task, time, by, gap)
+
+
+def _ask_tasks(
+    looks: Mapping[str, "ColumnLook"], free: Sequence[str], files: str | None
+) -> tuple[str | None, str | None, str | None]:
+    """Ask for the task column; one that holds times is cut into periods."""
+    times = [column for column in free if looks[column].unit]
+    guess = "files" if files else (times[0] if times else _guess("task", looks, free))
+    many = " (files: each file is one)" if files else ""
+    column = _ask(
+        f"4. Which column says when a row came, or which population it is of?{many}",
+        guess,
+        lambda text: "" if files and text == "files" else _column(text, free),
+    )
+    if not column:
+        return None, None, None
+    unit = looks[column].unit
+    if unit is None:
+        return column, None, None
+    if unit != "day":
+        return None, column, unit
+    by = _ask(
+        f"   How long is a task: {', '.join(UNITS[:-1])} or {UNITS[-1]}?",
+        "month",
+        lambda text: _one_of(text, UNITS),
+    )
+    return None, column, by
+
+
+def _guess(part: str, looks: Mapping[str, "ColumnLook"], free: Sequence[str]) -> str | None:
+    """Return the only column that fits a part, by its name or else by its values."""
+    from ffml.data.tables import fitting, usually
+
+    fits = fitting(part, looks, free)
+    usual = usually(part, fits)
+    return next((found[0] for found in (usual, fits) if len(found) == 1), None)
+
+
+def _ask(question: str, default: str | None, read: Callable[[str], Any]) -> Any:
+    """Ask until the answer can be read."""
+    while True:
+        text = typer.prompt(question, default=default, prompt_suffix=" ")
+        try:
+            return read(str(text).strip())
+        except FFMLError as error:
+            typer.echo(f"   {error}")
+
+
+def _column(text: str, columns: Sequence[str]) -> str:
+    from ffml.data.tables import refuse_unknown
+
+    refuse_unknown("such", text.strip(), columns)
+    return text.strip()
+
+
+def _one_of(text: str, values: Sequence[str]) -> str:
+    if text not in values:
+        raise FFMLError(f"one of {', '.join(values)}, please")
+    return text
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise FFMLError("a number from 0 to 1, please, such as 0.05 for 5 points")
+    return value
+
+
+def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
+    """Write the settings with what they mean."""
+    tasks = {
+        "task": (answers.task, "which population a row is of: one task each"),
+        "time": (answers.time, "when a row came: tasks are periods, played in time order"),
+        "by": (answers.by, "how long a period is: day, week, month, quarter or year"),
+    }
+    taken = {answers.label, *answers.sensitive, answers.task, answers.time}
+    features = ", ".join(column for column in columns if column not in taken)
+    lines = [
+        "# Settings of a run, written by `ffml start`. Learn with: ffml run --config THIS_FILE",
+        "# Every setting of `ffml methods NAME` can be added above [data_options].",
+        "",
+        f"data = {_toml(table)}",
+        'constraints = ["demographic-parity"]  # what must not differ; see `ffml constraints`',
+        f"bounds = [{answers.max_gap:g}]  # by how much it may differ: 0.05 is 5 points",
+        "",
+        "[data_options]",
+        f"label = {_toml(answers.label)}  # the column to predict",
+    ]
+    if answers.positive is not None:
+        lines.append(f"positive = {_toml(answers.positive)}  # its favourable value")
+    groups = ", ".join(map(_toml, answers.sensitive))
+    lines.append(f"sensitive = [{groups}]  # whose groups are compared; never an input")
+    lines += [f"{k} = {_toml(value)}  # {why}" for k, (value, why) in tasks.items() if value]
+    lines += [
+        "drop = []  # columns to leave out, such as ids, and what is known only after the decision",
+        f"# Inputs are all other columns: {_one_line(features)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(text: str) -> str:
+    """Write a text as a string of TOML, which is one of JSON."""
+    import json
+
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(text: str) -> str:
+    """Keep a comment in its line, and free of what TOML has no place for."""
+    return "".join(c if c.isprintable() else " " for c in text)
