@@ -43,7 +43,7 @@ def test_enter_takes_what_the_table_suggests(loans):
         assert question in done.output
     assert "ffml run --config loans.toml" in done.output
     written = read_config_of("loans.toml")
-    assert written.data == "loans.csv" and written.settings["bounds"] == (0.05,)
+    assert written.data == "loans.csv" and written.settings["max_gap"] == (0.05,)
     assert written.data_options == {
         "label": "target",
         "positive": "yes",

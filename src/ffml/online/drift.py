@@ -66,7 +66,7 @@ class InputWatch(NamedTuple):
     counts: np.ndarray  # (features,) rows that were not 0 there
     missing: np.ndarray  # (columns,) values that were missing
     asked: np.ndarray  # (columns,) values of which it is known whether they were missing
-    sizes: np.ndarray  # (columns,) sum of log(typical size) over rows
+    sizes: np.ndarray  # (columns,) sum of log(typical size) over rows, changes cut at FACTOR
     sized: np.ndarray  # (columns,) rows that these sizes rest on
 
     @classmethod
@@ -83,6 +83,9 @@ class InputWatch(NamedTuple):
     def update(self, task: Task) -> "InputWatch":
         """See one more task, its features as they were encoded."""
         logs, weights = _sizes(self.columns, task.x)
+        before = self.sizes / np.maximum(self.sized, 1)
+        near = np.clip(logs, before - math.log(FACTOR), before + math.log(FACTOR))
+        logs = np.where(self.sized > 0, near, logs)  # one odd task moves what is typical a little
         known = np.zeros(len(self.columns)) if task.missing is None else task.missing
         asked = 0 if task.missing is None else len(task.x)
         return self._replace(
