@@ -25,4 +25,4 @@ def watch_from(watch: InputWatch | None, arrays: Mapping[str, np.ndarray]) -> In
     found = {name: arrays[_PREFIX + name] for name in _ARRAYS}
     if any(found[name].shape != np.shape(getattr(watch, name)) for name in _ARRAYS):
         raise FFMLError("the checkpoint has other input columns than the table; restore the table")
-    return watch._replace(**found)
+    return InputWatch(watch.columns, **found)

@@ -54,15 +54,19 @@ class TaskReader:
         They stay there for the next pass, until nobody holds the reader any more.
         """
         if self._aside is None:
-            spool, places = Spool(), defaultdict(list)
-            for codes, batch in self._long_batches():
-                order = np.argsort(codes, kind="stable")
-                for code, piece in _runs(codes[order], batch.take(order)):
-                    places[code].append(spool.append(piece))
-            self._aside = spool, places
+            self._aside = self._set_aside()
         spool, places = self._aside
         for code in range(len(self._found.tasks)):
             yield self._task(code, [spool.read(number) for number in places[code]])
+
+    def _set_aside(self) -> tuple[Spool, dict[int, list[int]]]:
+        spool = Spool()
+        places: dict[int, list[int]] = defaultdict(list)
+        for codes, batch in self._long_batches():
+            order = np.argsort(codes, kind="stable")
+            for code, piece in _runs(codes[order], batch.take(order)):
+                places[code].append(spool.append(piece))
+        return spool, places
 
     def _batches(self) -> Iterator[Coded]:
         """Read batches in one form, whatever the types: numbers, texts, then codes."""
