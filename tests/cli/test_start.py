@@ -86,6 +86,14 @@ def test_a_population_instead_of_time(loans):
     assert options["task"] == "branch" and "time" not in options and "by" not in options
 
 
+def test_dates_that_do_not_tell_whether_the_day_comes_first(loans):
+    loans["when"] = [f"0{i % 9 + 1}/0{i % 5 + 1}/2024" for i in range(ROWS)]
+    loans.to_csv("loans.csv", index=False)
+    done = answer("", "yes", "", "", "", "dd/mm", "DD/MM/YYYY", "")
+    assert done.exit_code == 0 and "one of DD/MM/YYYY, MM/DD/YYYY, please" in done.output
+    assert read_config_of("loans.toml").data_options["date_format"] == "DD/MM/YYYY"
+
+
 def test_a_folder_and_a_label_of_zeros_and_ones(loans, tmp_path):
     (tmp_path / "parts").mkdir()
     for name, rows in loans.replace({"target": {"yes": 1, "no": 0}}).groupby("branch"):

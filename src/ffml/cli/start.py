@@ -9,7 +9,7 @@ import typer
 from ffml.base import FFMLError
 
 if TYPE_CHECKING:
-    from ffml.data.tables import ColumnLook
+    from ffml.data.tables import ColumnLook, Source
 
 DEFAULT_GAP = 0.05
 UNITS = ("day", "week", "month", "quarter", "year")
@@ -25,6 +25,7 @@ class Answers(NamedTuple):
     time: str | None
     by: str | None
     max_gap: float
+    date_format: str | None = None
 
 
 def start(
@@ -51,7 +52,7 @@ def start(
     looks = look(source)
     typer.echo(f"{source.name} has {len(looks)} columns: {', '.join(looks)}\n")
     try:
-        answers = _answers(looks, source.task)
+        answers = _answers(source, looks)
     except typer.Abort:
         raise FFMLError("stopped before the last answer; nothing was written") from None
     try:
@@ -62,10 +63,11 @@ def start(
     typer.echo(f"\nWritten: {path}. Look at it, then learn with: ffml run --config {path}")
 
 
-def _answers(looks: Mapping[str, "ColumnLook"], files: str | None) -> Answers:
+def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     """Ask; what the table suggests is what Enter answers."""
     from ffml.data.tables import needs_positive
 
+    files = source.task
     free = [column for column in looks if column != files]
     label = _ask(
         "1. Which column is to be predicted (two values)?",
@@ -89,12 +91,13 @@ def _answers(looks: Mapping[str, "ColumnLook"], files: str | None) -> Answers:
     )
     free = [column for column in free if column not in sensitive]
     task, time, by = _ask_tasks(looks, free, files)
+    date_format = _ask_format(source, time) if time else None
     gap = _ask(
         "5. By how much may the groups' rates of favourable decisions differ (0.05: 5 points)?",
         f"{DEFAULT_GAP:g}",
         _share,
     )
-    return Answers(label, positive, sensitive, task, time, by, gap)
+    return Answers(label, positive, sensitive, task, time, by, gap, date_format)
 
 
 def _ask_tasks(
@@ -122,6 +125,16 @@ def _ask_tasks(
         lambda text: _one_of(text, UNITS),
     )
     return None, column, by
+
+
+def _ask_format(source: "Source", time: str) -> str | None:
+    """Ask for the order of day and month, if no date of the column tells it."""
+    from ffml.data.tables import open_formats
+
+    if not (formats := open_formats(source, time)):
+        return None
+    question = f"   How are the dates of {time} written: {' or '.join(formats)}?"
+    return _ask(question, None, lambda text: _one_of(text, formats))
 
 
 def _guess(part: str, looks: Mapping[str, "ColumnLook"], free: Sequence[str]) -> str | None:
@@ -172,6 +185,7 @@ def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
         "task": (answers.task, "which population a row is of: one task each"),
         "time": (answers.time, "when a row came: tasks are periods, played in time order"),
         "by": (answers.by, "how long a period is: day, week, month, quarter or year"),
+        "date_format": (answers.date_format, "how dates are written"),
     }
     taken = {answers.label, *answers.sensitive, answers.task, answers.time}
     features = ", ".join(column for column in columns if column not in taken)

@@ -10,6 +10,7 @@ from ffml.data.tables._look import ColumnLook, look
 from ffml.data.tables._preprocess import Preprocessor
 from ffml.data.tables._read import open_sql, open_table
 from ffml.data.tables._roles import Roles, refuse_unknown
+from ffml.data.tables._settle import open_formats
 from ffml.data.tables._source import Source
 from ffml.data.tables._stream import TableStream, table_stream
 
@@ -28,6 +29,7 @@ __all__ = [
     "labelled_task",
     "look",
     "needs_positive",
+    "open_formats",
     "open_sql",
     "open_table",
     "public_url",

@@ -39,17 +39,31 @@ def settle_time(source: Source, roles: Roles) -> Roles:
     """
     if roles.time is None:
         return roles
-    found, written = _FormatFit(roles.time), roles.date_format
-    for batch in source.batches([roles.time, roles.label]):  # a folder's files have no rows alone
-        texts = time_texts(batch.column(0), roles.time).drop_null().unique().to_pylist()
-        found.add(texts, written)
-        if found.any_seen and (written is not None or found.is_settled):
-            break
-    written = written or found.finish()
+    found = _fit(source, roles.time, roles.date_format)
+    written = roles.date_format or found.finish()
     roles = replace(roles, date_format=written)
     if roles.by is None and roles.task == roles.time and found.example is not None:
         roles = replace(roles, by=_own_unit(roles.time, found.example, written))
     return roles
+
+
+def open_formats(source: Source, column: str) -> tuple[str, ...]:
+    """Return the formats that all dates of a column can have; none where nobody must be asked."""
+    left = _fit(source, column, None).left
+    return left if len(left) > 1 else ()
+
+
+def _fit(source: Source, column: str, date_format: str | None) -> "_FormatFit":
+    """Read rows until they tell how times are written."""
+    found = _FormatFit(column)
+    # A folder's column of files has rows only beside another one.
+    wanted = dict.fromkeys([column, source.columns[0]])
+    for batch in source.batches(list(wanted)):
+        texts = time_texts(batch.column(column), column).drop_null().unique().to_pylist()
+        found.add(texts, date_format)
+        if found.any_seen and (date_format is not None or found.is_settled):
+            break
+    return found
 
 
 def _own_unit(column: str, example: str, date_format: str | None) -> str:
@@ -95,9 +109,14 @@ class _FormatFit:
         """Whether more values can say nothing new."""
         return self._unclear is None or bool(self._witness)
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The formats that all values seen can have."""
+        return tuple(form for form in self._possible if form not in self._witness)
+
     def finish(self) -> str | None:
         """Return the format of dates that need one."""
-        left = [form for form in self._possible if form not in self._witness]
+        left = self.left
         if len(left) == 2:
             raise FFMLError(
                 f"time column {self.column!r} holds {self._unclear!r}: is the day first, or the "
