@@ -1,5 +1,7 @@
 """The dialogue of ``ffml start``, and the file that it writes."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from typer.testing import CliRunner
 
 from ffml.base import FFMLError
 from ffml.cli import app
-from ffml.cli.start import Answers, settings_text
+from ffml.cli.settings_file import Answers, settings_text
 from ffml.data.sources import find_data, open_stream
 from ffml.experiment.configfile import read_config
 
@@ -58,8 +60,6 @@ def test_enter_takes_what_the_table_suggests(loans):
 
 
 def read_config_of(name):
-    from pathlib import Path
-
     return read_config(Path(name))
 
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ffml.base import FFMLError
+from ffml.data.tables._disorder import refuse_disorder
 from ffml.data.tables._roles import Roles
-from ffml.data.tables._time import parse_time, refuse_disorder
+from ffml.data.tables._time import parse_time
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,7 +2,6 @@
 
 import datetime
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -41,7 +40,7 @@ _PATTERNS = (
 # Day or month first: this alone cannot be told from one value.
 UNCLEAR = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}")
 # A time of day and a time zone after a date, for RE2. The date counts as it is written.
-_TIME_OF_DAY = (
+TIME_OF_DAY = (
     r"(?i)(?:t|,? +)\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)? ?(?:[ap]\.?m\.?)? ?"
     r"(?:z|utc|gmt|[+-]\d{2}(?::?\d{2})?)?$"
 )
@@ -103,7 +102,7 @@ def time_texts(values: Any, name: str) -> Any:
     elif pa.types.is_date(kind):
         values = values.cast(pa.date32(), safe=False)
     found = pc.utf8_trim_whitespace(role_texts(values, name, "time"))
-    return pc.replace_substring_regex(found, _TIME_OF_DAY, "")
+    return pc.replace_substring_regex(found, TIME_OF_DAY, "")
 
 
 def periods(values: Any, name: str, by: str | None, date_format: str | None = None) -> Any:
@@ -133,47 +132,6 @@ def period(text: str, column: str, by: str | None, date_format: str | None = Non
             f"give --by {' or '.join(_WITHIN[moment.unit])}"
         )
     return _period_name(moment.date, by)
-
-
-def refuse_disorder(column: str, tasks: Sequence[str]) -> None:
-    """Refuse tasks that are named by times and come in another order.
-
-    >>> refuse_disorder("month", ["2024-01", "2024-02"])
-    """
-    readings = [_all_moments(tasks, f) for f in (None, *(_both_orders(tasks)))]
-    known = [moments for moments in readings if moments]
-    if not known or any(moments == sorted(moments) for moments in known):
-        return
-    moments = known[0]
-    late = next(i for i in range(1, len(tasks)) if moments[i] < moments[i - 1])
-    by = " --by day" if moments[0].unit == "day" else ""
-    raise FFMLError(
-        f"task column {column!r} looks like time, but {tasks[late - 1]!r} comes before "
-        f"{tasks[late]!r}; play the tasks in time order with --time '{column}'{by}, or by another "
-        "column with --set data.order=COLUMN"
-    )
-
-
-def _all_moments(tasks: Sequence[str], date_format: str | None) -> list[Moment]:
-    """Read all names as times of one unit; nothing if they are not."""
-    moments: list[Moment] = []
-    for task in tasks:
-        moment = parse_time(_without_time_of_day(task), date_format)
-        if moment is None or (moments and moment.unit != moments[0].unit):
-            return []
-        if task.isdigit() and not 1900 <= moment.date.year <= 2100:  # rather a number
-            return []
-        moments.append(moment)
-    return moments
-
-
-def _without_time_of_day(text: str) -> str:
-    return re.sub(_TIME_OF_DAY, "", text.strip())
-
-
-def _both_orders(tasks: Sequence[str]) -> tuple[str, ...]:
-    found = UNCLEAR.fullmatch(_without_time_of_day(tasks[0])) if tasks else None
-    return both_orders(found[2]) if found else ()
 
 
 def both_orders(separator: str) -> tuple[str, str]:
