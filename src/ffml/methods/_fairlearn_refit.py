@@ -47,8 +47,8 @@ def fairlearn_dp(
         problem: only its number of constraints and its positive weight are used.
         difference_bound: ε; the default is fairlearn's.
         max_iter: most iterations of a fit, each of them several fits of the classifier; the
-            default is fairlearn's. It ends earlier once the duality gap is small. With boosting, 10
-            keep a decision at seconds.
+            default is fairlearn's. It ends earlier once the duality gap is small; boosting
+            is slow to fit, so give it fewer.
         classifier: "logistic", "boosting", or in Python any estimator, see `refit`.
         inverse_l2: C of the logistic regression.
         derandomize: "hash" or "majority", what p(x) is compared with.
