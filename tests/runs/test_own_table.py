@@ -137,7 +137,7 @@ def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path
 
     table = write_loans(tmp_path / "loans.csv")
     arguments = [table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", "run"]
-    code, _, err = run_main("run", *arguments, "--with", "evened", "--bound", "0")
+    code, _, err = run_main("run", *arguments, "--with", "evened", "--max-gap", "0")
     assert code == 0, err
     support = write_loans(tmp_path / "support.csv", months=1, seed=9)
     lines = write_loans(tmp_path / "new.csv", months=1, seed=10).read_text().splitlines()
