@@ -24,6 +24,7 @@ from ffml.wrappers.membership import (
     try_trusts,
 )
 from ffml.wrappers.pricing import (
+    Correction,
     People,
     Prices,
     expected,
@@ -31,6 +32,7 @@ from ffml.wrappers.pricing import (
     influence,
     observed,
     priced,
+    rows_behind,
     smallest_prices,
 )
 from ffml.wrappers.thresholds import threshold_of
@@ -44,13 +46,20 @@ class Known(NamedTuple):
 
     membership: Membership
     labels: np.ndarray  # (2,) rows of each label so far
-    bias_total: np.ndarray  # (m,) Σ w (gap met - gap expected)
-    bias_weight: np.ndarray  # (m,) Σ w
+    off_total: np.ndarray  # (m,) Σ w (gap met - gap expected)
+    off_square: np.ndarray  # (m,) Σ w ((gap met - gap expected)² - what of it is chance)
+    off_weight: np.ndarray  # (m,) Σ w
 
     @property
     def bias(self) -> np.ndarray:
-        """Return the mean, as if one more very large task had been met as expected."""
-        return self.bias_total / (self.bias_weight + 1 / BETWEEN_TASKS)
+        """Return how far off gaps were, as if one more very large task had been as expected."""
+        return self.off_total / (self.off_weight + 1 / BETWEEN_TASKS)
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Return how much that differs from task to task, beyond chance: a variance."""
+        square = self.off_square / (self.off_weight + 1 / BETWEEN_TASKS)
+        return np.maximum(square - self.bias**2, 0.0)
 
 
 class Evened(NamedTuple):
@@ -106,7 +115,7 @@ def evened(
 
         def init(key: Array) -> Evened:
             membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
-            known = Known(membership, np.zeros(2), np.zeros(entries), np.zeros(entries))
+            known = Known(membership, np.zeros(2), *(np.zeros(entries) for _ in range(3)))
             return Evened(learner.init(key), known)
 
         def knowledge(state: Evened) -> Evened:
@@ -121,8 +130,41 @@ def evened(
             x, weight = np.asarray(x), np.asarray(weight, float)
             people = described(params, groups, rate, x)
             cut = goal(rate, problem.positive_weight)
-            prices = smallest_prices(problem, people, weight, known.bias, cut)
+            positive = people.p > cut(people.p, weight)
+            selected = weight @ positive / max(weight.sum(), 1e-30)
+            own = own_rows(known, params, rate, support, selected)
+            prices = smallest_prices(problem, people, weight, own, cut)
             return EvenedParams(params, groups, np.asarray(rate), prices)
+
+        def own_rows(
+            known: Known,
+            params: Params,
+            rate: float,
+            support: Batch,
+            selected: float,
+        ) -> Correction:
+            real = observed(problem, support)
+            rows = both_halves(known, params, rate, support)
+            weight = np.asarray(support.weight, float)[:, None]
+            rows = rows._replace(inside=weight * rows.inside, outside=weight * rows.outside)
+            drawn_once = float(np.mean(support.distinct_share))
+            chance = selected * (1 - selected) / np.maximum(drawn_once * rows_behind(real), 1e-9)
+            certain = known.spread / (known.spread + chance + 1e-12)
+            return Correction(known.bias, certain, rows, real)
+
+        def both_halves(known: Known, params: Params, rate: float, support: Batch) -> People:
+            """Expect of each half of the labelled rows what the other half tells of groups."""
+            first = _first_half(support)
+            parts = []
+            for here in (first, ~first):
+                others = support._replace(mask=support.mask * ~here, weight=support.weight * ~here)
+                groups = of_task(known.membership, others)
+                parts.append(described(params, groups, rate, np.asarray(support.x)))
+            picked = (
+                np.where(first.reshape(-1, *[1] * (a.ndim - 1)), a, b)
+                for a, b in zip(*parts, strict=True)
+            )
+            return People(*picked)
 
         def described(params: Params, groups: np.ndarray, rate: float, x: np.ndarray) -> People:
             return expected(problem, groups, _chances(problem, learner, params, rate, x), x)
@@ -140,8 +182,8 @@ def evened(
             rate = float(params.label_rate)
             return _chances(problem, learner, params.params, rate, np.asarray(x))
 
-        def off_by(evened: Evened, support: Batch, query: Batch) -> tuple[np.ndarray, np.ndarray]:
-            """Return how far gaps are from what is expected, and the rows behind each."""
+        def off_by(evened: Evened, support: Batch, query: Batch) -> tuple[np.ndarray, ...]:
+            """Return how far gaps are from what is expected, its chance, and the rows behind it."""
             asked = support._replace(unlabelled=Unlabelled(query.x, query.weight))
             params = adapt(evened, asked)
             positive = scores(params, query.x) > params.prices.threshold
@@ -150,8 +192,10 @@ def evened(
                 params.prices, described(params.params, params.groups, rate, query.x)
             )
             share = query.weight / query.weight.sum()
-            met, rows = gaps_met(positive * 1.0, observed(problem, query))
-            return met - (positive * share) @ effect, rows
+            real = observed(problem, query)
+            rows, mean = rows_behind(real), positive @ share
+            off = gaps_met(positive * 1.0, real) - (positive * share) @ effect
+            return off, mean * (1 - mean) / np.maximum(rows, 1e-9), rows
 
         def update(key: Array, state: Evened, task: LabelledTask, tasks: LabelledTask):
             known, rng = state.known, generator(key)
@@ -160,13 +204,8 @@ def evened(
                 before = knowledge(state)
                 if entries:
                     found = [off_by(before, *part) for part in splits]
-                    off, rows = (np.array(parts) for parts in zip(*found, strict=True))
-                    mean = (rows * off).sum(0) / np.maximum(rows.sum(0), 1e-30)
-                    weight = np.asarray(task_precision(rows.mean(0)))
-                    known = known._replace(
-                        bias_total=memory * known.bias_total + weight * mean,
-                        bias_weight=memory * known.bias_weight + weight,
-                    )
+                    off, chance, rows = (np.array(parts) for parts in zip(*found, strict=True))
+                    known = _with_misses(known, off, chance, rows, memory)
                 losses = try_trusts(known.membership, splits[0])
                 known = known._replace(membership=known.membership._replace(losses=losses))
             inner, info = learner.update(key, state.inner, task, tasks)
@@ -197,6 +236,29 @@ def _within(learner: Learner) -> Any:
         return None
     study = learner.study
     return lambda key, state, tasks: state._replace(inner=study(key, state.inner, tasks))
+
+
+def _with_misses(
+    known: Known, off: np.ndarray, chance: np.ndarray, rows: np.ndarray, memory: float
+) -> Known:
+    """Take in how far off the gaps of one more task were, in several splits ``(splits, m)``."""
+    total = np.maximum(rows.sum(0), 1e-30)
+    mean, noise = (rows * off).sum(0) / total, (rows * chance).sum(0) / total
+    square = (rows * off**2).sum(0) / total - noise
+    weight = np.asarray(task_precision(rows.mean(0)))
+    return known._replace(
+        off_total=memory * known.off_total + weight * mean,
+        off_square=memory * known.off_square + weight * square,
+        off_weight=memory * known.off_weight + weight,
+    )
+
+
+def _first_half(support: Batch) -> np.ndarray:
+    """Mark half of the labelled rows; a row that was drawn several times is in one half."""
+    shots = len(support.y) // 2
+    distinct = np.rint(np.asarray(support.distinct_share)[[0, -1]] * shots).astype(int)
+    places = [np.arange(shots) % max(n, 1) for n in distinct]
+    return np.concatenate(places) % 2 == 0
 
 
 def _label_rate(known: Known, support: Batch) -> float:
