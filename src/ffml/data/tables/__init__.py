@@ -6,7 +6,7 @@ from ffml.data.tables._guess import Guess, guess_roles
 from ffml.data.tables._inspect import Inspection, inspect
 from ffml.data.tables._labelled import labelled_task
 from ffml.data.tables._preprocess import Preprocessor
-from ffml.data.tables._read import open_sql, open_table
+from ffml.data.tables._read import open_frame, open_sql, open_table
 from ffml.data.tables._roles import Roles, refuse_unknown
 from ffml.data.tables._source import Source
 from ffml.data.tables._stream import TableStream, table_stream
@@ -22,6 +22,7 @@ __all__ = [
     "guess_roles",
     "inspect",
     "labelled_task",
+    "open_frame",
     "open_sql",
     "open_table",
     "public_url",

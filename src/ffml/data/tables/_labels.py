@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from ffml.base import FFMLError
 
 MAX_SHOWN = 5
+# Pairs that leave no doubt which one is 1; all others are asked about.
+PLAIN = (["0", "1"], ["false", "true"], ["no", "yes"], ["n", "y"])
 
 
 def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[str, int]:
@@ -13,10 +15,13 @@ def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[s
     Args:
         name: the column, for messages.
         seen: its different texts; "1", "1.0" and "1.00" are one value, and so are "True", "TRUE".
-        positive: the value that is 1; needed unless the values are 0 and 1, or false and true.
+        positive: the value that is 1; needed unless the values are 0 and 1, false and true, or no
+            and yes. The order of the alphabet never decides.
 
-    >>> label_values("hired", ["no", "yes"], positive="yes")
-    {'no': 0, 'yes': 1}
+    >>> label_values("hired", ["refused", "hired"], positive="hired")
+    {'refused': 0, 'hired': 1}
+    >>> label_values("hired", ["no", "YES", "yes"], positive=None)
+    {'no': 0, 'YES': 1, 'yes': 1}
     >>> label_values("hired", ["1.0", "0"], positive=None)
     {'1.0': 1, '0': 0}
     """
@@ -34,7 +39,7 @@ def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[s
             f"label column {name!r} holds one value only ({shown}); there is nothing to learn, "
             "choose another column (--label)"
         )
-    if positive is None and values in (["0", "1"], ["false", "true"]):
+    if positive is None and values in PLAIN:
         positive = values[1]
     if positive is None:
         raise FFMLError(
@@ -51,8 +56,8 @@ def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[s
 
 
 def _canonical(text: str) -> str:
-    """Write equal numbers, and equal booleans, in one way."""
-    if text.lower() in ("true", "false"):
+    """Write equal numbers, and equal words for true and false, in one way."""
+    if any(text.lower() in pair for pair in PLAIN):
         return text.lower()
     try:
         number = float(text)

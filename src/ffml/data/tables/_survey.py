@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.data.tables._fit import ColumnFit
+from ffml.data.tables._fit import ColumnFit, ordered_fits
+from ffml.data.tables._in_order import read_in_order
 from ffml.data.tables._labels import label_values
-from ffml.data.tables._medians import table_medians
 from ffml.data.tables._preprocess import Preprocessor
 from ffml.data.tables._roles import Roles, role_texts
 from ffml.data.tables._rows import Rows, needed_columns, read_rows, sensitive_names
@@ -55,9 +55,9 @@ def survey(
         raise FFMLError(f"{source.name} has no rows left without those that miss a value")
     tasks, sizes, in_place = learned.tasks.finish(roles.order)
     if preprocessor is None:
-        names = [column.name for column in learned.columns if column.is_numeric]
-        medians = table_medians(source, roles, tasks, in_place, names)
-        preprocessor = Preprocessor.finish(learned.columns, medians)
+        fits = ordered_fits(learned.columns)
+        first = read_in_order(source, roles, tasks, in_place, fits)
+        preprocessor = Preprocessor.finish(learned.columns, first)
     return Survey(
         tasks,
         sizes,
