@@ -33,7 +33,6 @@ import numpy as np
 from ffml.base import FFMLError
 from ffml.online.metrics._gaps import comparisons, side_counts
 
-ALPHA = 0.05
 # Each finds gaps beyond the asked one of about a quarter to a half of its stake soonest.
 STAKES = 0.96 / 2.0 ** np.arange(10)
 
@@ -58,7 +57,7 @@ def gap_alarms(
     max_gap: float,
     group_names: Sequence[str] | None = None,
     notion: str = "demographic-parity",
-    alpha: float = ALPHA,
+    alpha: float = 0.05,
 ) -> list[GapAlarm]:
     """Tell of every comparison whether its gap was above ``max_gap`` in some round.
 

@@ -1,0 +1,60 @@
+"""Whether the alarm by betting has come: see `ffml.online.metrics.gap_alarms`."""
+
+import math
+from collections.abc import Sequence
+
+from ffml.online.metrics import gap_alarms
+from ffml.runs.gate._finding import NO_ALARM, VIOLATED, Finding
+from ffml.runs.judged import JudgedRounds
+
+FALSE_ALARMS = 0.05  # largest chance of one, in all rounds and comparisons together
+LARGEST_SHOWN = 1e12  # wealth beyond it says nothing more, and may be too large for a number
+
+
+def alarm_finding(
+    run: JudgedRounds, most: float, notion: str, tasks: Sequence[str] | None = None
+) -> Finding:
+    """Say whether a gap was shown to be above the largest that is allowed, in some round.
+
+    All columns and comparisons share one chance of a false alarm, 5 %, however often one looks.
+    The comparison with the strongest evidence answers. That no alarm came shows nothing.
+
+    Args:
+        run: the rounds, from the first one on.
+        most: the largest gap that is allowed.
+        notion: among whom decisions are compared.
+        tasks: the rounds' names, to be said beside the number of a round.
+    """
+    found = [
+        (f"{column.name}: {alarm.comparison}", alarm)
+        for column in run.columns
+        for alarm in gap_alarms(
+            run.tables[column.name], most, column.groups, notion, FALSE_ALARMS / len(run.columns)
+        )
+    ]
+    whom, alarm = max(found, key=lambda pair: pair[1].log_largest - pair[1].log_needed)
+    wealth, needed = (_wealth(log) for log in (alarm.log_largest, alarm.log_needed))
+    bets = f"bets that it exceeds {100 * most:g} points turned 1 into {_shown(wealth)}"
+    words = f"gap ({whom}): {bets} at most, an alarm takes {_shown(needed)}"
+    if alarm.round is not None:
+        when = f"round {alarm.round + 1}" + (f" ({tasks[alarm.round]})" if tasks else "")
+        side = "higher" if alarm.higher else "lower"
+        words = f"alarm in {when}: gap ({whom}, {side} rate): {bets}, an alarm takes "
+        words += _shown(needed)
+    answer = NO_ALARM if alarm.round is None else VIOLATED
+    return Finding(f"alarm ({whom})", "at most", needed, wealth, None, None, answer, words)
+
+
+def _wealth(log: float) -> float:
+    return math.exp(min(log, math.log(LARGEST_SHOWN)))
+
+
+def _shown(wealth: float) -> str:
+    """Write a wealth.
+
+    >>> _shown(1.234), _shown(2345.6), _shown(1e12)
+    ('1.2', '2,346', 'more than 10^12')
+    """
+    if wealth >= 0.999 * LARGEST_SHOWN:
+        return "more than 10^12"
+    return f"{wealth:,.0f}" if wealth >= 10 else f"{wealth:.2g}"
