@@ -13,7 +13,8 @@ from ffml.online.metrics import gap_alarms, round_gaps
 ASKED = 0.05
 RATE = 0.4  # of the group with the lower one
 GAPS = (0.06, 0.08, 0.1, 0.15, 0.2, 0.3)
-ROWS = (20, 100, 500)  # of a round, half of them of each group
+# Rows of a round, half of them of each group, and rounds without a gap before those with one.
+SETTINGS = ((20, 0), (100, 0), (500, 0), (100, 100))
 MOST_ROWS = 600_000  # a stream without an alarm ends here
 
 
@@ -26,13 +27,22 @@ def draw(rng: np.random.Generator, gap: float, rows: int, rounds: int) -> np.nda
     return tables
 
 
-def delays(gap: float, rows: int, streams: int) -> np.ndarray:
-    """Return after how many rows the alarm came in each stream; infinite where it did not."""
+def delays(gap: float, rows: int, streams: int, before: int = 0) -> np.ndarray:
+    """Return after how many rows with the gap the alarm came; infinite where it did not.
+
+    Args:
+        gap: the true one.
+        rows: of a round.
+        streams: how many to draw.
+        before: rounds without a gap that come first.
+    """
     rounds = min(MOST_ROWS, int(40 * rows_of_one_look(gap)) + 20 * rows) // rows
     found = []
     for seed in range(streams):
-        (alarm,) = gap_alarms(draw(np.random.default_rng(seed), gap, rows, rounds), ASKED)
-        found.append(np.inf if alarm.round is None else rows * (alarm.round + 1))
+        rng = np.random.default_rng(seed)
+        tables = [draw(rng, 0.0, rows, before), draw(rng, gap, rows, rounds)]
+        (alarm,) = gap_alarms(np.concatenate(tables), ASKED)
+        found.append(np.inf if alarm.round is None else rows * (alarm.round + 1 - before))
     return np.array(found)
 
 
@@ -58,7 +68,7 @@ def false_alarms(streams: int, looks: int, rows: int = 100) -> tuple[float, floa
     return betting / streams, intervals / streams
 
 
-def plot(found: dict[int, list[np.ndarray]], path: Path) -> None:
+def plot(found: dict[tuple[int, int], list[np.ndarray]], path: Path) -> None:
     """Draw the median delay by gap, and where the middle 80 % of the streams lie."""
     import matplotlib
 
@@ -69,9 +79,10 @@ def plot(found: dict[int, list[np.ndarray]], path: Path) -> None:
 
     figure, axes = pyplot.subplots(figsize=(6.4, 3.8), layout="constrained")
     points = 100 * np.array(GAPS)
-    for (rows, delay), colour in zip(found.items(), ("#0072b2", "#d55e00", "#009e73"), strict=True):
+    colours = ("#0072b2", "#d55e00", "#009e73", "#b0558a")
+    for ((rows, before), delay), colour in zip(found.items(), colours, strict=True):
         low, middle, high = np.quantile(delay, (0.1, 0.5, 0.9), axis=1, method="nearest")
-        axes.plot(points, middle, "o-", color=colour, label=f"alarm, {rows} rows a round")
+        axes.plot(points, middle, "o-", color=colour, label=_name(rows, before))
         axes.fill_between(points, low, high, color=colour, alpha=0.15, linewidth=0)
     once = [rows_of_one_look(gap) for gap in GAPS]
     axes.plot(points, once, "--", color="#5b5f66", label="interval, one look in the end")
@@ -85,24 +96,29 @@ def plot(found: dict[int, list[np.ndarray]], path: Path) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
+def _name(rows: int, before: int) -> str:
+    return f"alarm, {rows} rows a round" + (f", after {before} even ones" if before else "")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--streams", type=int, default=200)
     parser.add_argument("--looks", type=int, default=10_000)
     parser.add_argument("--out", type=Path, default=Path("alarm_delay.svg"))
     arguments = parser.parse_args()
-    found: dict[int, list[np.ndarray]] = {rows: [] for rows in ROWS}
-    print("| rows a round | true gap | median rows | median rounds | 90 % within rows | one look |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
-    for rows in ROWS:
+    found: dict[tuple[int, int], list[np.ndarray]] = {setting: [] for setting in SETTINGS}
+    print("| rows a round | even rounds before | true gap | median rows until the alarm |", end="")
+    print(" median rounds | 90 % within rows | rows for one look |")
+    print("|" + " ---: |" * 7)
+    for rows, before in SETTINGS:
         for gap in GAPS:
-            delay = delays(gap, rows, arguments.streams)
-            found[rows].append(delay)
+            delay = delays(gap, rows, arguments.streams, before)
+            found[rows, before].append(delay)
             middle, late = np.quantile(delay, (0.5, 0.9), method="nearest")
             once = rows_of_one_look(gap)
             print(
-                f"| {rows} | {100 * gap:g} | {middle:,.0f} | {middle / rows:,.0f} | {late:,.0f} | "
-                f"{once:,.0f} |",
+                f"| {rows} | {before} | {100 * gap:g} | {middle:,.0f} | {middle / rows:,.0f} | "
+                f"{late:,.0f} | {once:,.0f} |",
                 flush=True,
             )
     plot(found, arguments.out)

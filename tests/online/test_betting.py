@@ -132,6 +132,18 @@ def test_a_real_gap_is_found(rates, sizes):
     assert all(found)
 
 
+@pytest.mark.parametrize("before", [12, 100])
+def test_a_gap_that_begins_late_is_found(before):
+    """Fair rounds, in which high stakes lose all they have, do not hide what comes after."""
+    rates = np.full((before + 40, 2), 0.5)
+    rates[before:, 1] = 0.7
+    for seed in range(20):
+        (alarm,) = gap_alarms(
+            draw(np.random.default_rng(seed), rates, np.full(rates.shape, 75)), ASKED
+        )
+        assert alarm.round is not None and before <= alarm.round and alarm.higher
+
+
 def test_it_needs_few_more_rows_than_a_test_that_may_look_once():
     """A z-test at 5 % with power one half needs (1.96 s / excess)² rows a side."""
     excess, delays = 0.1, []
@@ -173,6 +185,22 @@ def test_swapping_the_groups_changes_nothing_but_the_side(counts):
     (one,), (other,) = gap_alarms(tables, ASKED), gap_alarms(tables[:, ::-1], ASKED)
     assert one.log_wealth == pytest.approx(other.log_wealth, abs=1e-9)
     assert one.round == other.round
+
+
+def test_wealth_is_the_sum_over_stakes_and_beginnings():
+    """Written out for a few rounds: each begins with its share, and the rest waits."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 30, (2, 6))
+    selected = rng.binomial(sizes, 0.5)
+    centers = round_centers(selected, sizes, ASKED)
+    for side, order in enumerate(([0, 1], [1, 0])):
+        factors = np.exp(log_factors(selected[order], sizes[order], centers, ASKED))
+        found = np.exp(log_wealths(selected, sizes, ASKED)[side])
+        for t in range(6):
+            shares = {first: 1 / ((first + 1) * (first + 2)) for first in range(t + 1)}
+            playing = sum(w * factors[:, j : t + 1].prod(1) for j, w in shares.items())
+            wealth = (playing + 1 - sum(shares.values())).mean()
+            assert found[t] == pytest.approx(wealth)
 
 
 def test_rounds_without_a_side_move_nothing():

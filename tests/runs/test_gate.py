@@ -190,7 +190,10 @@ def test_the_alarm_comes_once_a_gap_is_shown_and_stays(tmp_path):
     assert answers(run, max_gap=0.1) == [MET, MET]  # on average, which is what intervals speak of
     found = alarm(run, max_gap=0.1)
     assert found.answer == VIOLATED and verdict(check(run, max_gap=0.1)) == VIOLATED
-    assert found.words.startswith("alarm in round 1: gap (sex: g1, higher rate): bets that it ex")
+    assert (
+        "alarm in round 1, the rate of the group being higher: bets that the gap (sex: g1) ex"
+        in (found.words)
+    )
     assert found.limit == pytest.approx(40) and found.value > 40  # two columns share 5 %
 
 

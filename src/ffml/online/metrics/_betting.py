@@ -18,11 +18,15 @@ with the gap between the mean rates of the round's rows. That holds at any sizes
 rows of a side have different rates, and where rates change from round to round. The centre of
 ``r₁`` and ``r₀`` comes from earlier rounds only.
 
+Bettors differ in their stake ``λ``, in the sign of the gap that they bet on, and in the round in
+which they begin: of the money of each stake and sign, ``1/(t(t+1))`` enters with round t, and the
+rest waits. So a gap that begins late is found too, by those who have not lost before. The wealth is
+the sum of all. It is that of one bettor whose stake is the mean stake of all, weighted by wealth.
+
 Reference: Chugg, Cortes-Gomez, Wilder and Ramdas, "Auditing fairness by betting", NeurIPS 2023.
 Differs from the paper: it bets on pairs of rows, or of batch means, ``1 + λ (d₁ - d₀ - max_gap)``.
 Here every row is used at any two sizes, without drawing pairs. It adapts one stake by online
-Newton steps. Here a few bettors keep fixed stakes, half of them for each sign of the gap, and the
-wealth is their mean: the same as one bettor whose stake is their mean weighted by wealth.
+Newton steps. Here those gain weight who win, which also serves gaps that begin late.
 """
 
 from collections.abc import Sequence
@@ -104,11 +108,15 @@ def log_wealths(selected: np.ndarray, sizes: np.ndarray, max_gap: float) -> np.n
         max_gap: what the rate of the side bet on has to exceed the other's by.
     """
     centers = round_centers(selected, sizes, max_gap)
-    growth = [
-        np.cumsum(log_factors(selected[order], sizes[order], centers, max_gap), axis=1)
-        for order in ([0, 1], [1, 0])
-    ]
-    return np.logaddexp.reduce(growth, axis=1) - np.log(len(STAKES))
+    factors = np.stack(
+        [log_factors(selected[order], sizes[order], centers, max_gap) for order in ([0, 1], [1, 0])]
+    )  # (2, stakes, T)
+    growth = np.cumsum(factors, axis=-1)
+    number = np.arange(1, factors.shape[-1] + 1)
+    entering = -np.log(number * (number + 1.0))
+    playing = growth + np.logaddexp.accumulate(entering - (growth - factors), axis=-1)
+    waiting = -np.log(number + 1.0)
+    return np.logaddexp.reduce(np.logaddexp(playing, waiting), axis=1) - np.log(len(STAKES))
 
 
 def round_centers(selected: np.ndarray, sizes: np.ndarray, max_gap: float) -> np.ndarray:

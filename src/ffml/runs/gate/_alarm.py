@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from ffml.online.metrics import gap_alarms
+from ffml.online.metrics import GapAlarm, gap_alarms
 from ffml.runs.gate._finding import NO_ALARM, VIOLATED, Finding
 from ffml.runs.judged import JudgedRounds
 
@@ -26,23 +26,31 @@ def alarm_finding(
         tasks: the rounds' names, to be said beside the number of a round.
     """
     found = [
-        (f"{column.name}: {alarm.comparison}", alarm)
-        for column in run.columns
-        for alarm in gap_alarms(
-            run.tables[column.name], most, column.groups, notion, FALSE_ALARMS / len(run.columns)
-        )
+        (f"{name}: {alarm.comparison}", alarm)
+        for name, alarms in column_alarms(run, most, notion).items()
+        for alarm in alarms
     ]
     whom, alarm = max(found, key=lambda pair: pair[1].log_largest - pair[1].log_needed)
     wealth, needed = (_wealth(log) for log in (alarm.log_largest, alarm.log_needed))
-    bets = f"bets that it exceeds {100 * most:g} points turned 1 into {_shown(wealth)}"
-    words = f"gap ({whom}): {bets} at most, an alarm takes {_shown(needed)}"
-    if alarm.round is not None:
+    words = f"bets that the gap ({whom}) exceeds {100 * most:g} points turned 1 into "
+    if alarm.round is None:
+        words += f"at most {_shown(wealth)}; an alarm takes {_shown(needed)}"
+    else:
         when = f"round {alarm.round + 1}" + (f" ({tasks[alarm.round]})" if tasks else "")
-        side = "higher" if alarm.higher else "lower"
-        words = f"alarm in {when}: gap ({whom}, {side} rate): {bets}, an alarm takes "
-        words += _shown(needed)
+        rate = "higher" if alarm.higher else "lower"
+        words = f"alarm in {when}, the rate of the group being {rate}: {words}{_shown(wealth)}; "
+        words += f"an alarm takes {_shown(needed)}"
     answer = NO_ALARM if alarm.round is None else VIOLATED
     return Finding(f"alarm ({whom})", "at most", needed, wealth, None, None, answer, words)
+
+
+def column_alarms(run: JudgedRounds, most: float, notion: str) -> dict[str, list[GapAlarm]]:
+    """Return the alarms of each column; all of them share one chance of a false one."""
+    alpha = FALSE_ALARMS / len(run.columns)
+    return {
+        column.name: gap_alarms(run.tables[column.name], most, column.groups, notion, alpha)
+        for column in run.columns
+    }
 
 
 def _wealth(log: float) -> float:
@@ -57,4 +65,4 @@ def _shown(wealth: float) -> str:
     """
     if wealth >= 0.999 * LARGEST_SHOWN:
         return "more than 10^12"
-    return f"{wealth:,.0f}" if wealth >= 10 else f"{wealth:.2g}"
+    return f"{wealth:,.0f}" if wealth >= 10 else f"{wealth:.1f}"
