@@ -83,7 +83,7 @@ STREAMS = {
 @pytest.mark.parametrize("name", STREAMS)
 def test_false_alarms_over_ten_thousand_looks(name):
     """A stream counts once, if an alarm comes at any of its looks."""
-    alarms, streams = 0, 60
+    alarms, streams = 0, 40
     for seed in range(streams):
         rng = np.random.default_rng(seed)
         rates, sizes = STREAMS[name](rng)
