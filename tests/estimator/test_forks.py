@@ -20,7 +20,7 @@ from ffml.estimator import FairMetaClassifier
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 2))
 y = X[:, 0] > 0
-model = FairMetaClassifier(constraint=None, settings={"num_outer_steps": 1, "inner.num_steps": 1})
+model = FairMetaClassifier(max_gap=None, settings={"num_outer_steps": 1, "inner.num_steps": 1})
 model.fit(X, y)
 
 def attempt(call):
@@ -38,7 +38,8 @@ with joblib.parallel_backend("multiprocessing"):
     # An error that is raised in a child makes joblib end its processes, which at times waits
     # forever by itself: a search that notes errors instead does not.
     search = GridSearchCV(model, {"shots": [5, 10]}, cv=2, n_jobs=2)
-    print(next(line for line in attempt(search.fit).splitlines() if "forked" in line).split(": ")[1])
+    said = [line for line in attempt(search.fit).splitlines() if "forked" in line]
+    print(said[0].split(": ")[1])
 """
 BUILD = """
 import multiprocessing, warnings

@@ -28,7 +28,7 @@ COMMANDS = (
     audit.audit,
     listings.datasets,
     listings.methods,
-    listings.constraints,
+    listings.notions,
 )
 for command in COMMANDS:
     app.command()(command)
