@@ -1,6 +1,8 @@
 """Your own tables: reading them, turning columns into features, cutting them into tasks."""
 
 from ffml.data.tables._database import public_url
+from ffml.data.tables._decision_roles import DecisionRoles
+from ffml.data.tables._decisions import Decisions, read_decisions
 from ffml.data.tables._describe import describe
 from ffml.data.tables._guess import Guess, guess_roles
 from ffml.data.tables._inspect import Inspection, inspect
@@ -12,6 +14,8 @@ from ffml.data.tables._source import Source
 from ffml.data.tables._stream import TableStream, table_stream
 
 __all__ = [
+    "DecisionRoles",
+    "Decisions",
     "Guess",
     "Inspection",
     "Preprocessor",
@@ -26,6 +30,7 @@ __all__ = [
     "open_sql",
     "open_table",
     "public_url",
+    "read_decisions",
     "refuse_unknown",
     "table_stream",
 ]

@@ -9,14 +9,23 @@ MAX_SHOWN = 5
 PLAIN = (["0", "1"], ["false", "true"], ["no", "yes"], ["n", "y"])
 
 
-def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[str, int]:
-    """Map every text of a label column to 0 or 1.
+def label_values(
+    name: str,
+    seen: Iterable[str],
+    positive: str | None,
+    *,
+    part: str = "label",
+    option: str = "--positive",
+) -> dict[str, int]:
+    """Map every text of a label column, or of a column of decisions, to 0 or 1.
 
     Args:
         name: the column, for messages.
         seen: its different texts; "1", "1.0" and "1.00" are one value, and so are "True", "TRUE".
         positive: the value that is 1; needed unless the values are 0 and 1, false and true, or no
             and yes. The order of the alphabet never decides.
+        part: what the column is, and the option that names it.
+        option: the option that says which value is 1.
 
     >>> label_values("hired", ["refused", "hired"], positive="hired")
     {'refused': 0, 'hired': 1}
@@ -31,26 +40,26 @@ def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[s
     if len(values) > 2:
         more = ", ..." if len(values) > MAX_SHOWN else ""
         raise FFMLError(
-            f"label column {name!r} holds more than two values ({shown}{more}); map them to two, "
-            "or choose another column (--label)"
+            f"{part} column {name!r} holds more than two values ({shown}{more}); map them to two, "
+            f"or choose another column (--{part})"
         )
     if len(values) < 2:
         raise FFMLError(
-            f"label column {name!r} holds one value only ({shown}); there is nothing to learn, "
-            "choose another column (--label)"
+            f"{part} column {name!r} holds one value only ({shown}); there is nothing to "
+            f"{'learn' if part == 'label' else 'compare'}, choose another column (--{part})"
         )
     if positive is None and values in PLAIN:
         positive = values[1]
     if positive is None:
         raise FFMLError(
-            f"label column {name!r} holds {values[0]!r} and {values[1]!r}; say which one is the "
-            "favourable outcome (--positive)"
+            f"{part} column {name!r} holds {values[0]!r} and {values[1]!r}; say which one is the "
+            f"favourable outcome ({option})"
         )
     chosen = _canonical(str(positive))
     if chosen not in values:
         raise FFMLError(
-            f"label column {name!r} holds {values[0]!r} and {values[1]!r}, not {positive!r}; give "
-            "one of them (--positive)"
+            f"{part} column {name!r} holds {values[0]!r} and {values[1]!r}, not {positive!r}; give "
+            f"one of them ({option})"
         )
     return {text: int(value == chosen) for text, value in canonical.items()}
 

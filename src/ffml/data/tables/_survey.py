@@ -62,7 +62,7 @@ def survey(
         tasks,
         sizes,
         in_place,
-        tuple(_sensitive_column(name, groups) for name, groups in learned.groups.items()),
+        tuple(sensitive_column(name, groups) for name, groups in learned.groups.items()),
         label_values(roles.label, learned.labels, roles.positive),
         preprocessor,
         num_rows - learned.num_rows,
@@ -115,7 +115,8 @@ def _add_distinct(seen: set[str], values: "pa.Array", limit: int) -> None:
                 return
 
 
-def _sensitive_column(name: str, groups: set[str]) -> SensitiveColumn:
+def sensitive_column(name: str, groups: set[str]) -> SensitiveColumn:
+    """Name the groups of a column in order; refuse too many, or a single one."""
     if len(groups) > MAX_GROUPS:
         examples = ", ".join(repr(group) for group in sorted(groups)[:3])
         raise FFMLError(
