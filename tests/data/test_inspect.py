@@ -255,3 +255,15 @@ def test_any_stream_can_be_inspected(make_stream):
     empty = Stream("empty", stream.schema, lambda: iter(()), 0)
     with pytest.raises(FFMLError, match="empty has no tasks; at least one is needed"):
         inspect(empty)
+
+
+def test_rows_that_were_entered_twice(tmp_path):
+    frame = people()
+    frame["income"] = np.random.default_rng(1).normal(size=len(frame)).round(6)
+    assert inspected(frame, tmp_path).mistakes == ()
+    doubled = pd.concat([frame, frame[:100]])
+    (found,) = inspected(doubled, tmp_path).mistakes
+    assert found.startswith("100 of 2,100 rows are the same as another one of their task in every")
+    assert "though 'income' tells most rows apart" in found
+    # People who are alike in a few columns are not the same person.
+    assert inspected(people(), tmp_path).mistakes == ()

@@ -51,7 +51,7 @@ def read_in_order(
         fits: what is learned, by column.
     """
     places = {task: place for place, task in enumerate(tasks)}
-    wanted = needed_columns(replace(roles, order=None), list(fits))
+    wanted = needed_columns(replace(roles, order=None, time=None), list(fits))
     for batch in source.batches(wanted) if fits else ():
         rows = read_rows(batch, roles)
         if not len(rows.task):

@@ -9,6 +9,7 @@ from ffml.base import FFMLError, Schema, Stream, Task
 from ffml.data.tables._detect import detectable_gap
 from ffml.data.tables._mistakes import Sample, likely_mistakes
 from ffml.data.tables._protected import protected_warning
+from ffml.data.tables._repeats import RepeatFit
 from ffml.data.tables._spellings import spelling_warnings
 from ffml.data.tables._units import changed_units
 
@@ -71,9 +72,11 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
     total = np.zeros((sum(len(c.groups) for c in schema.sensitive), 2), int)
     per_task = max(20, SAMPLE_ROWS // (stream.num_tasks or 100))
     summaries, samples, sampled = [], [], 0
+    repeats = RepeatFit(schema)
     for task in stream.tasks():
         counts = _counts(task, schema)
         total += counts
+        repeats.add(task)
         summaries.append(_summary(task.name, counts, schema, validation_fraction))
         if sampled < SAMPLE_ROWS:
             samples.append(_sample(task, schema, per_task))
@@ -88,6 +91,7 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         *changed_units(some_rows, preprocessor),
         *spelling_warnings(schema, preprocessor),
         *protected_warning(preprocessor.names if preprocessor else schema.features),
+        *repeats.finish(),
     ]
     return Inspection(
         name=stream.name,

@@ -48,7 +48,7 @@ def label_values(
             f"{part} column {name!r} holds one value only ({shown}); there is nothing to "
             f"{'learn' if part == 'label' else 'compare'}, choose another column (--{part})"
         )
-    if positive is None and values in PLAIN:
+    if positive is None and not needs_positive(values):
         positive = values[1]
     if positive is None:
         raise FFMLError(
@@ -62,6 +62,15 @@ def label_values(
             f"one of them ({option})"
         )
     return {text: int(value == chosen) for text, value in canonical.items()}
+
+
+def needs_positive(values: Iterable[str]) -> bool:
+    """Tell whether somebody must say which of the values is the favourable one.
+
+    >>> needs_positive(["denied", "granted"]), needs_positive(["0", "1.0"])
+    (True, False)
+    """
+    return sorted({_canonical(text) for text in values}) not in PLAIN
 
 
 def _canonical(text: str) -> str:
