@@ -5,7 +5,7 @@ import sys
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import compare, data, listings, options, reproduce, start, tune
+from ffml.cli import audit, compare, data, listings, options, reproduce, start, tune
 
 app = typer.Typer(
     name="ffml",
@@ -26,6 +26,7 @@ COMMANDS = (
     data.inspect,
     data.predict,
     data.check,
+    audit.audit,
     listings.datasets,
     listings.methods,
     listings.notions,

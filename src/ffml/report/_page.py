@@ -4,11 +4,10 @@ import math
 from importlib import resources
 from typing import Any
 
-import numpy as np
-
 from ffml.report import _facts, _gaps, _numbers, _recipe, _tables, _words
-from ffml.report._charts import Chart, draw
-from ffml.report._curves import constraint_charts, describe, metric_charts
+from ffml.report._curves import constraint_charts, metric_charts
+from ffml.report._figures import figure as _figure
+from ffml.report._figures import lines as _lines
 from ffml.report._files import Run
 from ffml.report._periods import dated
 from ffml.report._warnings import warning_lines
@@ -162,35 +161,6 @@ def _mean_tile(
 def _share(value: float) -> str | None:
     """Return a width or a place in per cent for the style sheet."""
     return f"{100 * min(max(value, 0.0), 1.0):.1f}" if math.isfinite(value) else None
-
-
-def _figure(chart: Chart) -> dict[str, Any]:
-    from markupsafe import Markup
-
-    return {
-        "key": chart.key,
-        "title": chart.title,
-        "caption": chart.caption,
-        "alt": describe(chart),
-        "svg": Markup(draw(chart).removeprefix("<svg")),
-        "lines": _lines([chart]),
-        "band": any(series.low is not None for series in chart.series),
-        "zone": chart.infeasible_above is not None,
-        "undefined": int(np.sum(chart.undefined)),
-        "several": len(chart.series) > 1 and not chart.unit_interval,
-    }
-
-
-def _lines(charts: list[Chart]) -> list[dict[str, str]]:
-    return [
-        {
-            "label": series.label,
-            "colour": series.colour,
-            "dash": " ".join(f"{length:g}" for length in series.dash) or "none",
-        }
-        for chart in charts
-        for series in chart.series
-    ]
 
 
 def _settings(run: Run) -> list[dict[str, Any]]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.data.tables._fit import ColumnFit
+from ffml.data.tables._fit import ColumnFit, ordered_fits
+from ffml.data.tables._in_order import read_in_order
 from ffml.data.tables._labels import label_values
-from ffml.data.tables._medians import table_medians
 from ffml.data.tables._preprocess import Preprocessor
 from ffml.data.tables._roles import Roles
 from ffml.data.tables._rows import (
@@ -61,14 +61,14 @@ def survey(
         raise FFMLError(f"{source.name} has no rows left without those that miss a value")
     tasks, sizes, in_place = learned.tasks.finish(roles)
     if preprocessor is None:
-        names = [column.name for column in learned.columns if column.is_numeric]
-        medians = table_medians(source, roles, tasks, in_place, names)
-        preprocessor = Preprocessor.finish(learned.columns, medians)
+        fits = ordered_fits(learned.columns)
+        first = read_in_order(source, roles, tasks, in_place, fits)
+        preprocessor = Preprocessor.finish(learned.columns, first)
     return Survey(
         tasks,
         sizes,
         in_place,
-        tuple(_sensitive_column(name, groups) for name, groups in learned.groups.items()),
+        tuple(sensitive_column(name, groups) for name, groups in learned.groups.items()),
         label_values(roles.label, learned.labels, roles.positive),
         preprocessor,
         num_rows - learned.num_rows,
@@ -118,7 +118,8 @@ def _add_distinct(seen: set[str], values: "pa.Array", limit: int) -> None:
                 return
 
 
-def _sensitive_column(name: str, groups: set[str]) -> SensitiveColumn:
+def sensitive_column(name: str, groups: set[str]) -> SensitiveColumn:
+    """Name the groups of a column in order; refuse too many, or a single one."""
     if len(groups) > MAX_GROUPS:
         examples = ", ".join(repr(group) for group in sorted(groups)[:3])
         raise FFMLError(

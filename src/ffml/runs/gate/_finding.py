@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 MET, VIOLATED, UNCLEAR = "met", "violated", "too little data to tell"
 UNFINISHED = "unfinished"
-ANSWERS = (UNFINISHED, VIOLATED, UNCLEAR, MET)  # the first that was given counts
+NO_ALARM = "no alarm"  # which shows nothing: others have to say whether it is met
+ANSWERS = (UNFINISHED, VIOLATED, UNCLEAR, MET, NO_ALARM)  # the first that was given counts
 EXIT_CODES = {MET: 0, VIOLATED: 1, UNCLEAR: 3, UNFINISHED: 3}
 
 # Half of the tasks may have a gap, and three or four of them still show none: at least five.
