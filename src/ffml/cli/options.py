@@ -50,7 +50,11 @@ def run(
     query: shared.Query = None,
     method: Annotated[
         str | None,
-        option(HOW, "How to learn; see `ffml methods`. (default: ffml)", metavar="NAME"),
+        option(
+            HOW,
+            "How to learn; see `ffml methods`. (default: leader; with --preset paper: ffml)",
+            metavar="NAME",
+        ),
     ] = None,
     wrappers: Annotated[
         list[str] | None,

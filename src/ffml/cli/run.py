@@ -80,9 +80,9 @@ def merged_settings(
     {'seed': 3, 'inner': 'gradient', 'wrappers': ('evened',)}
     """
     from ffml.cli.values import chosen_wrappers
-    from ffml.experiment.presets import preset
+    from ffml.experiment.presets import default_method, preset
 
-    method = given.get("method", written.get("method", "ffml"))
+    method = given.get("method", written.get("method", default_method(preset_name)))
     chosen = preset(preset_name, data, method) if preset_name else {}
     before = written.get("wrappers", chosen.get("wrappers", ()))
     now = chosen_wrappers(before, wrappers)

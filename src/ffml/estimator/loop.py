@@ -122,12 +122,11 @@ def decision(
     """
     width, columns = len(loop.schema.features), len(loop.schema.sensitive)
     nobody = Task("", np.zeros((1, width)), np.zeros(1), np.zeros((1, columns), np.int32))
-    scaled = (lambda x: x) if loop.scaler is None else loop.scaler.transform
     task = nobody if support is None else support
     params = loop.decide(
-        task._replace(x=scaled(task.x)),
+        task._replace(x=loop.prepared(task.x)),
         rows=np.arange(0) if support is None else None,
-        people=None if people is None else scaled(people),
+        people=None if people is None else loop.prepared(people),
     )
     return jax.tree.map(_double, params)
 

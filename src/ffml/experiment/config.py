@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from ffml.base import FFMLError
-from ffml.experiment.presets import preset
+from ffml.experiment.presets import default_method, preset
 from ffml.experiment.recipes import Recipe, check_recipe, known_settings
 from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
@@ -123,7 +123,7 @@ def configure_run(
         preset_name: see `ffml.experiment.presets`. What it says of parts that were exchanged for
             others is left out. None: ``given`` says everything that differs from the defaults.
     """
-    method = given.get("method", "ffml")
+    method = given.get("method", default_method(preset_name))
     refuse_other_kinds({"method": method}, {"method": str})
     chosen = preset(preset_name, data, method) if preset_name else {}
     merged = chosen | dict(given)

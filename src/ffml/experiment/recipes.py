@@ -16,11 +16,11 @@ from ffml.base import FFMLError, Learner, Method, Problem, Schema
 from ffml.border import one_of
 from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
-from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
+from ffml.methods import DEFAULT_METHOD, DEFAULT_PARTS, METHODS, PARTS
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS, demographic_parity
-from ffml.wrappers import WRAPPERS
+from ffml.wrappers import OUTERMOST, WRAPPERS
 
 # What is no setting of a factory: what it is applied to, and what the run itself decides.
 _GIVEN = ("problem", "method", "schema", "model", "constraints", "bound", "shots", *PARTS)
@@ -39,11 +39,12 @@ class Recipe:
 
     Args:
         method: a name of `ffml.methods.METHODS`.
-        wrappers: names of `ffml.wrappers.WRAPPERS`, the first one innermost.
+        wrappers: names of `ffml.wrappers.WRAPPERS`, the first one innermost; those of `OUTERMOST`
+            go around all others, wherever they are named.
         settings: by dotted name; what is not given has its default.
     """
 
-    method: str = "ffml"
+    method: str = DEFAULT_METHOD
     wrappers: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -114,7 +115,7 @@ def build_method(recipe: Recipe, shots: int) -> Method:
     parts = {slot: _part(recipe, slot, PARTS[slot]) for slot in slots}
     own = {k: v for k, v in recipe.settings.items() if "." not in k and k not in (*slots, "model")}
     method: Method = partial(factory, **parts, **own, **_shots(factory, shots))
-    for name in recipe.wrappers:
+    for name in sorted(recipe.wrappers, key=OUTERMOST.__contains__):
         wrapper = WRAPPERS[name]
         method = wrapper(method, **_own(recipe, name), **_shots(wrapper, shots))
     return method

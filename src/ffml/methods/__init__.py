@@ -11,6 +11,7 @@ from ffml.methods._adp_olc import adp_olc
 from ffml.methods._fairlearn_refit import fairlearn_dp, fairlearn_eo
 from ffml.methods._ffml import ffml
 from ffml.methods._gen_olc import gen_olc
+from ffml.methods._leader import leader
 from ffml.methods._m_ftml import m_ftml
 from ffml.methods._ogdlc import ogdlc
 from ffml.methods._refit import refit
@@ -19,6 +20,7 @@ from ffml.methods.inner import INNER
 from ffml.methods.outer import OUTER
 
 METHODS: dict[str, Callable[..., Learner]] = {
+    "leader": leader,
     "ffml": ffml,
     "m-ftml": m_ftml,
     "twp": twp,
@@ -30,6 +32,8 @@ METHODS: dict[str, Callable[..., Learner]] = {
     "fairlearn-eo": fairlearn_eo,
 }
 
+DEFAULT_METHOD = "leader"
+
 # The parts that methods are put together from, and those that each has unless told otherwise.
 PARTS: dict[str, Mapping[str, Callable[..., Any]]] = {"inner": INNER, "outer": OUTER}
 DEFAULT_PARTS: dict[str, dict[str, str]] = {
@@ -38,6 +42,7 @@ DEFAULT_PARTS: dict[str, dict[str, str]] = {
 }
 
 __all__ = [
+    "DEFAULT_METHOD",
     "DEFAULT_PARTS",
     "METHODS",
     "PARTS",
@@ -46,6 +51,7 @@ __all__ = [
     "fairlearn_eo",
     "ffml",
     "gen_olc",
+    "leader",
     "m_ftml",
     "ogdlc",
     "refit",
