@@ -3,13 +3,13 @@
 from importlib import resources
 from typing import Any
 
-import numpy as np
-
 from ffml.report import _answer, _facts, _gaps, _numbers, _recipe, _tables, _words
-from ffml.report._charts import Chart, draw
-from ffml.report._curves import constraint_charts, describe, metric_charts, reliability_chart
+from ffml.report._curves import constraint_charts, metric_charts, reliability_chart
+from ffml.report._figures import figure as _figure
+from ffml.report._figures import lines as _lines
 from ffml.report._files import Run
 from ffml.report._tiles import tiles, verdicts
+from ffml.report._warnings import warning_lines
 from ffml.runs.judged import planned_rounds
 
 
@@ -36,6 +36,7 @@ def _context(run: Run) -> dict[str, Any]:
         "method_summary": config.get("method_summary") or "",
         "wrapper_lines": _recipe.wrapper_lines(run),
         "data_summary": config.get("data", {}).get("summary") or "",
+        "warnings": warning_lines(run),
         "verdicts": verdicts(run),
         "answer": _answer.sentences(run.summary),
         "answer_rows": _answer.rows(run.summary),
@@ -62,23 +63,6 @@ def _context(run: Run) -> dict[str, Any]:
     }
 
 
-def _figure(chart: Chart) -> dict[str, Any]:
-    from markupsafe import Markup
-
-    return {
-        "key": chart.key,
-        "title": chart.title,
-        "caption": chart.caption,
-        "alt": describe(chart),
-        "svg": Markup(draw(chart).removeprefix("<svg")),
-        "lines": _lines([chart]),
-        "band": any(series.low is not None for series in chart.series),
-        "zone": chart.infeasible_above is not None,
-        "undefined": int(np.sum(chart.undefined)),
-        "several": len(chart.series) > 1 and not chart.unit_interval,
-    }
-
-
 def _reliability(run: Run) -> dict[str, Any] | None:
     """Return the chart of probabilities, its words and its table, if the run has counted them."""
     chart = reliability_chart(run)
@@ -93,18 +77,6 @@ def _reliability(run: Run) -> dict[str, Any] | None:
         for one in run.summary["reliability"]["all"]["bins"]
     ]
     return {"figure": _figure(chart), "words": _words.reliability_sentence(run), "rows": rows}
-
-
-def _lines(charts: list[Chart]) -> list[dict[str, str]]:
-    return [
-        {
-            "label": series.label,
-            "colour": series.colour,
-            "dash": " ".join(f"{length:g}" for length in series.dash) or "none",
-        }
-        for chart in charts
-        for series in chart.series
-    ]
 
 
 def _settings(run: Run) -> list[dict[str, Any]]:

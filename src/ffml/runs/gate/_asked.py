@@ -45,6 +45,21 @@ def gap_findings(run: JudgedRounds, most: float, notion: str) -> list[Finding]:
     return [decisive(long_run), decisive(typical)]
 
 
+def one_task_gap_finding(run: JudgedRounds, most: float, notion: str) -> Finding:
+    """Compare the gap among all rows with the largest allowed, where they are one population."""
+    found = []
+    for column in run.columns:
+        tables, names = present_groups(run.tables[column.name], column)
+        if why := metrics.undefined_reasons(tables.sum(0), names).get("dp"):
+            found.append(unmeasured(f"gap ({column.name})", "at most", most, why))
+            continue
+        for one in metrics.gap_statistics(tables, names, notion):
+            what = f"gap ({column.name}: {one.comparison})"
+            numbers = (one.long_run, one.long_run_low, one.long_run_high)
+            found.append(at_most(what, most, *numbers, scale=100))
+    return decisive(found)
+
+
 def ratio_findings(run: JudgedRounds, metric: str, least: float) -> list[Finding]:
     """Compare DP or EO with the least that is allowed: of all rows pooled, and within tasks."""
     pooled, within = [], []

@@ -9,7 +9,8 @@ from ffml.online.promise import UNCLEAR as CANNOT_TELL
 
 MET, VIOLATED, UNCLEAR = "met", "violated", "too little data to tell"
 UNFINISHED = "unfinished"
-ANSWERS = (UNFINISHED, VIOLATED, UNCLEAR, MET)  # the first that was given counts
+NO_ALARM = "no alarm"  # which shows nothing: others have to say whether it is met
+ANSWERS = (UNFINISHED, VIOLATED, UNCLEAR, MET, NO_ALARM)  # the first that was given counts
 EXIT_CODES = {MET: 0, VIOLATED: 1, UNCLEAR: 3, UNFINISHED: 3}
 
 _ANSWER_OF = {KEPT: MET, NOT_KEPT: VIOLATED, CANNOT_TELL: UNCLEAR}
