@@ -152,8 +152,8 @@ def make_run(
     summary["by_column"] = plain(by_column(tables, schema))
     asked = [("demographic-parity", 0.02 if names else None)]
     summary["answer"] = plain(answer(tables, schema, asked))
-    logits = rng.normal(size=3000)
-    counts = reliability_counts(logits, rng.random(3000) < 1 / (1 + np.exp(-0.7 * logits)))
+    said = rng.beta(2, 2, 3000)
+    counts = reliability_counts(said, rng.random(3000) < 0.2 + 0.7 * said)
     summary["reliability"] = {part: reliability(counts) for part in ("all", "last_third")}
     summary["collapsed_rounds"] = sum(row["collapsed"] == "True" for row in rounds)
     (path / "summary.json").write_text(json.dumps(summary))

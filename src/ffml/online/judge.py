@@ -115,8 +115,19 @@ def judge(
         undefined,
         tables,
         np.where(rows_behind > 0, constraint, np.nan),
-        reliability_counts(logits, labels),
+        reliability_counts(
+            _probabilities(learner, params, batch.x, padded_logits)[: len(rows)], labels
+        ),
     )
+
+
+def _probabilities(
+    learner: Learner, params: Params, x: np.ndarray, logits: np.ndarray
+) -> np.ndarray:
+    """Return the probabilities of label 1 that people are told: the learner's, or the logits'."""
+    if learner.chances is not None:
+        return np.asarray(learner.chances(params, x))
+    return 1 / (1 + np.exp(-np.clip(logits.astype(float), -80, 80)))
 
 
 def not_judged(problem: Problem, schema: Schema) -> Judgement:

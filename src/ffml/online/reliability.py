@@ -8,16 +8,15 @@ NUM_BINS = 10
 COUNTS = ("people", "positives", "probability")  # of each bin: rows, rows with label 1, Σ p
 
 
-def reliability_counts(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def reliability_counts(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Count people, positive labels and the sum of probabilities by tenths: ``(10, 3)``.
 
-    >>> counts = reliability_counts(np.array([-2.0, 2.0, 2.0]), np.array([0, 1, 0]))
+    >>> counts = reliability_counts(np.array([0.1, 0.85, 0.88]), np.array([0, 1, 0]))
     >>> counts[[1, 8]].round(2).tolist()
-    [[1.0, 0.0, 0.12], [2.0, 1.0, 1.76]]
+    [[1.0, 0.0, 0.1], [2.0, 1.0, 1.73]]
     """
-    probabilities = 1 / (1 + np.exp(-np.clip(logits.astype(float), -80, 80)))
-    bins = np.minimum((probabilities * NUM_BINS).astype(int), NUM_BINS - 1)
-    weights = (np.ones(len(bins)), labels.astype(float), probabilities)
+    bins = np.clip((probabilities * NUM_BINS).astype(int), 0, NUM_BINS - 1)
+    weights = (np.ones(len(bins)), labels.astype(float), probabilities.astype(float))
     return np.stack([np.bincount(bins, w, NUM_BINS) for w in weights], axis=1)
 
 
