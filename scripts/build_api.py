@@ -30,6 +30,7 @@ MODULES = (
     "ffml.data.tables",
     "ffml.living",
     "ffml.runs.gate",
+    "ffml.runs.audit",
     "ffml.runs.artifact",
     "ffml.runs.predict",
     "ffml.runs.adapting",

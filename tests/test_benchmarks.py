@@ -15,6 +15,7 @@ SMALL = {
         ["--small", "--seeds", "0", "--jobs", "1"],
         r"refit \+ evened \|",
     ),
+    "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
     "benchmarks/kill_points.py": (["--kills", "1", "--rounds", "3"], "1 runs finished, 0 of them"),
     "benchmarks/living.py": (
         ["--kills", "1", "--updates", "2", "--months", "2", "--rows", "60"],

@@ -117,7 +117,7 @@ def test_fit_is_what_a_run_over_the_same_table_does(fitted, tmp_path):
     table = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(y=Y, s=SEX, town=TOWN)
     table.to_parquet(tmp_path / "people.parquet")
     stream = table_stream(tmp_path / "people.parquet", label="y", sensitive="s", task="town")
-    config = configure_run("people", QUICK | {"shots": 10})
+    config = configure_run("people", QUICK | {"method": "ffml", "shots": 10})
     scaler = RunningScaler.empty(stream.preprocessor.scaled)
     loop = build_loop(config, *build_for(config, stream.schema), scaler)
     for task, expected in zip(stream.tasks(), fitted.rounds_, strict=True):
@@ -319,7 +319,7 @@ def test_equal_classifiers_share_their_compiled_functions(fitted):
 def test_a_constraint_registered_anew_is_not_mistaken_for_the_old_one(fitted, monkeypatch):
     def problem():
         config = configure(classifier().get_params())
-        return new_loop(config, fitted.schema_, fitted.preprocessor_.scaled).problem
+        return new_loop(config, fitted.schema_, fitted.preprocessor_).problem
 
     assert problem().constraint_names == ("demographic-parity[sensitive_feature=m]",)
     monkeypatch.setitem(CONSTRAINTS, "demographic-parity", CONSTRAINTS["dbc"])

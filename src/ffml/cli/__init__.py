@@ -5,7 +5,7 @@ import sys
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import compare, data, label, listings, options, reproduce, tune, update
+from ffml.cli import audit, compare, data, label, listings, options, reproduce, start, tune, update
 
 app = typer.Typer(
     name="ffml",
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
+    start.start,
     options.run,
     update.update,
     label.label,
@@ -27,6 +28,7 @@ COMMANDS = (
     data.inspect,
     data.predict,
     data.check,
+    audit.audit,
     listings.datasets,
     listings.methods,
     listings.notions,

@@ -12,7 +12,8 @@ import numpy as np
 from ffml.base import FFMLError, Params, Schema, SensitiveColumn, Task
 from ffml.data.scaling import RunningScaler
 from ffml.data.tables import Preprocessor
-from ffml.data.tables._columns import refuse_sparse
+from ffml.data.tables._columns import as_table, refuse_sparse
+from ffml.data.tables._partition import num_missing
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
 
@@ -249,7 +250,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
         parameters, attributes = load_run(Path(path))
         model = cls(**parameters)
-        vars(model).update(attributes)
+        for name, value in attributes.items():
+            setattr(model, name, value)
         return model._finish()
 
     def save(self, path: str | Path) -> Path:
@@ -397,7 +399,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
         preprocessor = Preprocessor.fit(table, tasks)
         schema = Schema(preprocessor.features, columns, str(label or "label"))
-        self._loop = new_loop(config, schema, preprocessor.scaled)
+        self._loop = new_loop(config, schema, preprocessor)
         for name in ("_saved", "_params"):  # of an earlier fit: unfitted until this one is done
             self.__dict__.pop(name, None)
         self._config, self.classes_ = config, classes
@@ -409,6 +411,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     def _task(self, name: str, table: Any, labels: np.ndarray, sensitive_features: Any) -> Task:
         if sensitive_features is None and self.schema_.sensitive != (inputs.NO_GROUPS,):
             raise FFMLError("sensitive_features are missing; pass one value per row")
+        columns = as_table(table, self.preprocessor_.names)
+        missing = [num_missing(columns[column]) for column in self.preprocessor_.names]
         return Task(
             name,
             self.preprocessor_.transform(table),
@@ -416,6 +420,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             inputs.group_codes(
                 inputs.read_groups(sensitive_features, len(labels)), self.schema_.sensitive
             ),
+            np.array(missing),
         )
 
     def _play(self, task: Task) -> None:

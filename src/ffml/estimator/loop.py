@@ -7,14 +7,17 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ffml.base import FFMLError, LabelledTask, Learner, Params, Problem, Schema, Task
 from ffml.border import at_least
 from ffml.data.scaling import RunningScaler
+from ffml.data.tables import Preprocessor
 from ffml.experiment.build import build_loop, check_config
 from ffml.experiment.config import RunConfig, configure_run
 from ffml.experiment.sharing import shared_functions
+from ffml.online.drift import InputWatch
 from ffml.online.loop import OnlineLoop
 from ffml.online.waiting import Waiting
 from ffml.runs.checkpoint import Saved
@@ -46,6 +49,7 @@ class SavedLoop(NamedTuple):
     violation: np.ndarray
     clipped_violation: np.ndarray
     waiting: tuple[Waiting, ...] = ()
+    watch: InputWatch | None = None
 
 
 def configure(parameters: Mapping[str, Any]) -> RunConfig:
@@ -63,6 +67,8 @@ def configure(parameters: Mapping[str, Any]) -> RunConfig:
             raise FFMLError(f"settings holds {name!r}; pass {_PARAMETERS[name]}= instead")
         if name in _INAPPLICABLE:
             raise FFMLError(f"settings holds {name!r}, which a classifier has not; leave it out")
+    # An estimator of the caller's own may change once this one is fitted: keep a copy.
+    settings = {k: clone(v, safe=False) if hasattr(v, "fit") else v for k, v in settings.items()}
     config = configure_run("", given | settings)
     check_config(config)
     return config
@@ -81,18 +87,20 @@ def _numbers(max_gap: float | Sequence[float] | None) -> tuple[float, ...] | Non
         raise FFMLError(f"max_gap must be a number, or one for each notion: {error}") from error
 
 
-def new_loop(config: RunConfig, schema: Schema, scaled: np.ndarray) -> OnlineLoop:
+def new_loop(config: RunConfig, schema: Schema, preprocessor: Preprocessor) -> OnlineLoop:
     """Start a loop that has not played yet."""
-    return _named_loop(config, schema, RunningScaler.empty(scaled))
+    loop = _named_loop(config, schema, RunningScaler.empty(preprocessor.scaled))
+    loop.watch = InputWatch.of(preprocessor)
+    return loop
 
 
 def restored_loop(
-    config: RunConfig, schema: Schema, scaled: np.ndarray, saved: Saved
+    config: RunConfig, schema: Schema, preprocessor: Preprocessor, saved: Saved
 ) -> OnlineLoop:
     """Take up the loop of a run where its checkpoint stands."""
     if saved.missing:
         raise FFMLError(f"{min(saved.missing)} of the run is damaged; restore a copy, or resume it")
-    loop = new_loop(config, schema, scaled)
+    loop = new_loop(config, schema, preprocessor)
     names = saved.contents.document["memory"]["tasks"]
     restore(loop, saved.contents, [saved.tasks[name] for name in names], saved.waiting)
     return loop
@@ -136,6 +144,7 @@ def save_loop(loop: OnlineLoop) -> SavedLoop:
         loop.violation,
         loop.clipped_violation,
         loop.waiting,
+        loop.watch,
     )
 
 
@@ -145,7 +154,7 @@ def resumed_loop(config: RunConfig, schema: Schema, saved: SavedLoop) -> OnlineL
     loop.round, loop.state = saved.round, saved.state
     loop.memory.tasks, loop.memory.seen = list(saved.tasks), saved.seen
     loop.violation, loop.clipped_violation = saved.violation, saved.clipped_violation
-    loop.waiting = saved.waiting
+    loop.waiting, loop.watch = saved.waiting, saved.watch
     return loop
 
 

@@ -101,7 +101,7 @@ def load_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "classes_": _classes(config["data"].get("labels", {})),
         "rounds_": saved.rounds,
         "n_features_in_": len(preprocessor.names),
-        "_loop": restored_loop(settings, schema, preprocessor.scaled, saved),
+        "_loop": restored_loop(settings, schema, preprocessor, saved),
         "_position": saved.position,
         "_data": config["data"] | {"updates": max(config["data"].get("updates", 0), 1)},
         "_labels": (saved.position.num_tasks, saved.labels),

@@ -56,7 +56,13 @@ class RunConfig:
     label_delay: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
+        """Return plain JSON values; an estimator among the settings is none."""
+        for name, value in self.recipe.settings.items():
+            if hasattr(value, "fit"):
+                raise FFMLError(
+                    f"{name} is a {type(value).__name__} object, which no file can hold; name one "
+                    "(see 'ffml methods'), or stay in memory with FairMetaClassifier or ffml.play"
+                )
         return asdict(self)
 
     @property

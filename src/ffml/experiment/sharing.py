@@ -15,7 +15,8 @@ from ffml.wrappers import WRAPPERS
 def shared_functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
     """Build the problem and the learner, or return those built before for equal settings.
 
-    A name that was registered anew stands for something else.
+    A name that was registered anew stands for something else. With an estimator among the settings
+    nothing is compiled, and nothing shared.
     """
     recipe = config.recipe
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.settings.items()}
@@ -27,7 +28,9 @@ def shared_functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learne
         *(WRAPPERS[name] for name in recipe.wrappers),
         *(CONSTRAINTS[name] for name, _ in config.asked),
     )
-    return _shared(
+    foreign = any(hasattr(value, "fit") for value in settings.values())
+    build = _shared.__wrapped__ if foreign else _shared
+    return build(
         (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
         (config.notions, config.max_gap, config.shots),
         schema,

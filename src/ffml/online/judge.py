@@ -11,6 +11,7 @@ from ffml.base import Array, Batch, Learner, Params, Problem, Schema, Task, Unla
 from ffml.methods.trust import balanced_support
 from ffml.online import metrics
 from ffml.online.memory import bucket
+from ffml.online.reliability import COUNTS, NUM_BINS, reliability_counts
 from ffml.problem.gaps import effective_rows, judged_gaps, violation
 
 SMALLEST_BUCKET = 256
@@ -24,6 +25,15 @@ class Split(NamedTuple):
     validation: np.ndarray
 
 
+class Decided(NamedTuple):
+    """What was decided about people of a task; positive where the logit is above 0."""
+
+    rows: np.ndarray  # (n,) their positions in the task
+    logits: np.ndarray  # (n,) float32
+    probabilities: np.ndarray  # (n,) of label 1, as people are told
+
+
+NO_DECISION = Decided(np.zeros(0, int), np.zeros(0, np.float32), np.zeros(0))
 NOBODY = Split(np.zeros(0, int), np.zeros(0, int))
 
 
@@ -34,6 +44,7 @@ class Judgement(NamedTuple):
     undefined: dict[str, str]
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
     constraint: np.ndarray  # (m,) NaN where not measurable
+    reliability: np.ndarray  # (10, 3), see `ffml.online.reliability`
 
 
 def split_rows(num_rows: int, validation_fraction: float, rng: np.random.Generator) -> Split:
@@ -90,24 +101,24 @@ def judge(
     problem: Problem, learner: Learner, params: Params, task: Task, schema: Schema, rows: np.ndarray
 ) -> Judgement:
     """Decide on the validation rows and compare with their labels and groups."""
-    return judge_decisions(problem, schema, task, rows, decided_logits(learner, params, task, rows))
+    return judge_decisions(problem, schema, task, decisions(learner, params, task, rows))
 
 
-def decided_logits(learner: Learner, params: Params, task: Task, rows: np.ndarray) -> np.ndarray:
+def decisions(learner: Learner, params: Params, task: Task, rows: np.ndarray) -> Decided:
     """Decide about rows, padded like `padded_batch`."""
     missing = bucket(len(rows), SMALLEST_BUCKET) - len(rows)
     x = np.pad(task.x[rows], ((0, missing), (0, 0)))
-    return np.asarray(learner.predict(params, x), np.float32)[: len(rows)]
+    logits = np.asarray(learner.predict(params, x), np.float32)
+    chances = _probabilities(learner, params, x, logits)
+    return Decided(rows, logits[: len(rows)], np.asarray(chances[: len(rows)], float))
 
 
-def judge_decisions(
-    problem: Problem, schema: Schema, task: Task, rows: np.ndarray, logits: np.ndarray
-) -> Judgement:
+def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decided) -> Judgement:
     """Compare decisions with labels and groups, as far as the labels are known."""
-    known = task.y[rows] >= 0
-    if len(rows) and not known.any():
+    known = task.y[decided.rows] >= 0
+    if len(known) and not known.any():
         return not_judged(problem, schema, "no labels yet")
-    rows, logits = rows[known], logits[known]
+    rows, logits, probabilities = (part[known] for part in decided)
     batch = padded_batch(task, schema, rows)
     padded_logits = np.pad(logits, (0, len(batch.y) - len(rows)))
     labels, groups = task.y[rows], task.groups[rows]
@@ -126,7 +137,22 @@ def judge_decisions(
     if np.isnan(values["dbc"]):
         undefined["dbc"] = "only one group has rows"
     rows_behind, constraint = jax.device_get(_constraint_of(problem)(padded_logits, batch))
-    return Judgement(values, undefined, tables, np.where(rows_behind > 0, constraint, np.nan))
+    return Judgement(
+        values,
+        undefined,
+        tables,
+        np.where(rows_behind > 0, constraint, np.nan),
+        reliability_counts(probabilities, labels),
+    )
+
+
+def _probabilities(
+    learner: Learner, params: Params, x: np.ndarray, logits: np.ndarray
+) -> np.ndarray:
+    """Return the probabilities of label 1 that people are told: the learner's, or the logits'."""
+    if learner.chances is not None:
+        return np.asarray(learner.chances(params, x))
+    return 1 / (1 + np.exp(-np.clip(logits.astype(float), -80, 80)))
 
 
 def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Judgement:
@@ -135,9 +161,8 @@ def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Jud
     nothing = metrics.worst([metrics.judge(table) for table in tables.values()])
     values = nothing.values | {"loss": np.nan, "dbc": np.nan}
     undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], why)
-    return Judgement(
-        values, undefined, tables, np.full(problem.num_constraints, np.nan, np.float32)
-    )
+    unmeasured = np.full(problem.num_constraints, np.nan, np.float32)
+    return Judgement(values, undefined, tables, unmeasured, np.zeros((NUM_BINS, len(COUNTS))))
 
 
 @lru_cache(maxsize=32)

@@ -13,17 +13,20 @@ from ffml.border import at_least
 from ffml.data.scaling import RunningScaler
 from ffml.draws import DRAW, KEEP, SPLIT, draws
 from ffml.online.decide import asked, decide, refuse_divergence
+from ffml.online.drift import Drift, InputWatch
 from ffml.online.judge import (
+    NO_DECISION,
     NOBODY,
+    Decided,
     Judgement,
     Split,
-    decided_logits,
+    decisions,
     judge_decisions,
     not_judged,
     split_rows,
 )
 from ffml.online.memory import Memory, MemorySettings, padded_rows
-from ffml.online.waiting import NO_DECISION, Decided, Waiting, labelled_rows, split_by_label
+from ffml.online.waiting import Waiting, labelled_rows, split_by_label
 from ffml.runtime import shard_tasks
 
 
@@ -39,12 +42,14 @@ class Round:
     metrics: dict[str, float]  # see `ffml.online.metrics.judge`, and loss, dbc; NaN where undefined
     undefined: dict[str, str]  # metric -> why it is undefined
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
+    reliability: np.ndarray  # (10, 3) counts by tenths of probability
     constraint: np.ndarray  # (m,) on the validation rows, NaN where not measurable
     multipliers: np.ndarray  # (m,) after learning
     violation: np.ndarray  # (m,) Σ_t g_i so far
     clipped_violation: np.ndarray  # (m,) Σ_t [g_i]₊ so far
     iterations: int
     seconds: float
+    drift: tuple[Drift, ...] = ()  # inputs that differ from those of the tasks before
     n_unlabelled: int = 0  # people decided about whose labels are not there yet
 
 
@@ -82,6 +87,7 @@ class OnlineLoop:
     judge_min_rows: int = 0
     label_delay: int = 0
     scaler: RunningScaler | None = None  # None: the stream's features are standardised already
+    watch: InputWatch | None = None  # None: inputs are not watched for changes
     round: int = 0
     state: Any = None
     waiting: tuple[Waiting, ...] = ()  # tasks that wait for labels
@@ -119,6 +125,7 @@ class OnlineLoop:
     def _played(self, task: Task) -> Round:
         start = time.perf_counter()
         self.round += 1
+        drift = self._watched(task)
         revealed = task._replace(x=self.learner.describe(self.knowledge, task.x))
         task = self._standardised(revealed)
         rows, self.decided = self._split(task), NO_DECISION
@@ -142,12 +149,14 @@ class OnlineLoop:
             metrics=judgement.metrics,
             undefined=judgement.undefined,
             tables=judgement.tables,
+            reliability=judgement.reliability,
             constraint=judgement.constraint,
             multipliers=np.asarray(self.pair.multipliers),
             violation=self.violation,
             clipped_violation=self.clipped_violation,
             iterations=iterations,
             seconds=time.perf_counter() - start,
+            drift=drift,
         )
 
     @property
@@ -198,10 +207,10 @@ class OnlineLoop:
         where, people = self._where(task), task.x[rows.validation]
         params = self.decide(task, rows.support, people, self.round, where)
         with np.errstate(over="ignore", invalid="ignore"):  # seen in the logits
-            logits = decided_logits(self.learner, params, task, rows.validation)
-            judged = judge_decisions(self.problem, self.schema, task, rows.validation, logits)
-        refuse_divergence(self.learner, self.state, logits, task.x, where)
-        self.decided = Decided(rows.validation, logits)
+            decided = decisions(self.learner, params, task, rows.validation)
+            judged = judge_decisions(self.problem, self.schema, task, decided)
+        refuse_divergence(self.learner, self.state, decided.logits, task.x, where)
+        self.decided = decided
         return judged
 
     def _split(self, task: Task) -> Split:
@@ -211,6 +220,13 @@ class OnlineLoop:
         if (task.y < 0).any():
             return split_by_label(task.y)
         return split_rows(len(task.y), self.validation_fraction, self._rng(SPLIT))
+
+    def _watched(self, task: Task) -> tuple[Drift, ...]:
+        if self.watch is None:
+            return ()
+        found = tuple(self.watch.compare(task))
+        self.watch = self.watch.update(task)
+        return found
 
     def _standardised(self, task: Task) -> Task:
         if self.scaler is None:

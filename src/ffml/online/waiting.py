@@ -5,17 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ffml.base import Task
-from ffml.online.judge import Split
-
-
-class Decided(NamedTuple):
-    """What was decided about people of a task; positive where the logit is above 0."""
-
-    rows: np.ndarray  # (n,) their positions in the task
-    logits: np.ndarray  # (n,) float32
-
-
-NO_DECISION = Decided(np.zeros(0, int), np.zeros(0, np.float32))
+from ffml.online.judge import Decided, Split
 
 
 class Waiting(NamedTuple):
@@ -54,7 +44,7 @@ def labelled_rows(task: Task) -> Task:
     if known.all():
         return task
     ids = None if task.ids is None else task.ids[known]
-    return Task(task.name, task.x[known], task.y[known], task.groups[known], ids)
+    return task._replace(x=task.x[known], y=task.y[known], groups=task.groups[known], ids=ids)
 
 
 def split_by_label(labels: np.ndarray) -> Split:

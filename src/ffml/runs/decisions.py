@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
-from ffml.online.waiting import Decided
+from ffml.online.judge import Decided
 from ffml.runs import durable
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Decisions(NamedTuple):
     ids: np.ndarray  # (n,) texts
     groups: dict[str, np.ndarray]  # sensitive column -> the group of each person, as text
     logits: np.ndarray  # (n,) positive where above 0; NaN for those whose labels supported it
+    probabilities: np.ndarray  # (n,) of label 1; NaN likewise
     labels: np.ndarray  # (n,) as far as they were known then, -1 otherwise
 
 
@@ -73,9 +74,7 @@ class ParquetLog:
         """Write ``round-N.parquet``."""
         import pyarrow as pa
 
-        logits = decisions.logits.astype(float)
-        with np.errstate(invalid="ignore"):  # of those who were not decided about
-            probability = np.exp(-np.logaddexp(0, -logits))
+        logits = decisions.logits
         known, decided = decisions.labels >= 0, ~np.isnan(logits)
         self._write(
             f"round-{decisions.round:06d}.parquet",
@@ -83,7 +82,7 @@ class ParquetLog:
                 "id": pa.array(decisions.ids.tolist(), pa.string()),
                 "task": pa.repeat(decisions.task, len(logits)),
                 **{f"group:{name}": pa.array(g.tolist()) for name, g in decisions.groups.items()},
-                "probability": pa.array(probability, mask=~decided),
+                "probability": pa.array(decisions.probabilities, mask=~decided),
                 "decision": pa.array(logits > 0, mask=~decided),
                 "label": pa.array(decisions.labels, pa.int8(), mask=~known),
             },
@@ -155,6 +154,7 @@ def decisions_of(task: Task, round_: int, decided: Decided, schema: Schema) -> D
         column.name: np.array(column.groups, object)[task.groups[:, i]]
         for i, column in enumerate(schema.sensitive)
     }
-    logits = np.full(len(task.y), np.nan, np.float32)
+    logits, probabilities = np.full((2, len(task.y)), np.nan)
     logits[decided.rows] = decided.logits
-    return Decisions(round_, task.name, task.ids, groups, logits, task.y)
+    probabilities[decided.rows] = decided.probabilities
+    return Decisions(round_, task.name, task.ids, groups, logits, probabilities, task.y)

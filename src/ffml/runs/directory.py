@@ -172,12 +172,12 @@ class RunDirectory:
         return planned_rounds(self.config)
 
     def summary(self, status: str) -> dict[str, Any]:
-        """Means over all rounds and over the last third, and metrics of all rows pooled."""
-        columns = self.experiment.stream.schema.sensitive
+        """Return what summary.json holds."""
+        config, schema = self.experiment.config, self.experiment.stream.schema
         names = self.experiment.problem.constraint_names
-        return run_summary(self.rounds, columns, names, status) | {
-            "labels": label_summary(self.rounds, self.experiment.loop.waiting)
-        }
+        asked = config.asked or [(notion, None) for notion in config.notions]
+        summary = run_summary(self.rounds, schema.sensitive, names, status, asked)
+        return summary | {"labels": label_summary(self.rounds, self.experiment.loop.waiting)}
 
     def _lock(self) -> None:
         """Keep other processes out until this object is gone."""

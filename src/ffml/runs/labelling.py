@@ -30,9 +30,8 @@ class Placed:
 
     def to_log(self, round_: int, number: int) -> Labels:
         """Return the new labels as the decision log keeps them."""
-        tasks, ids, labels = zip(*self.found, strict=True)
-        named = (np.array(texts, object) for texts in (tasks, ids))
-        return Labels(round_, number, *named, np.array(labels, np.int8))
+        tasks, ids, labels = (np.array(part, object) for part in zip(*self.found, strict=True))
+        return Labels(round_, number, tasks, ids, labels.astype(np.int8))
 
 
 def place_labels(
@@ -110,12 +109,12 @@ def labelled_rounds(loop: OnlineLoop, rounds: Sequence[Round], placed: Placed) -
 
 
 def _judged_again(loop: OnlineLoop, record: Round, one: Waiting) -> Round:
-    rows, logits = one.decided
+    rows = one.decided.rows
     unknown = int((one.task.y[rows] < 0).sum())
     record = replace(record, n_unlabelled=unknown, n_validation=len(rows) - unknown)
     if record.round <= loop.judge_after or len(rows) < loop.judge_min_rows:
         return record
-    judgement = judge_decisions(loop.problem, loop.schema, one.task, rows, logits)
+    judgement = judge_decisions(loop.problem, loop.schema, one.task, one.decided)
     return replace(record, **judgement._asdict())
 
 

@@ -17,6 +17,7 @@ from ffml.data.tables import (
 from ffml.experiment.build import Experiment, build_loop
 from ffml.experiment.sharing import shared_functions
 from ffml.forks import refuse_after_fork
+from ffml.online.drift import InputWatch
 from ffml.runs.artifact import schema_from
 from ffml.runs.checkpoint import Saved
 from ffml.runs.config import run_config, saved_config
@@ -121,7 +122,18 @@ class LivingRun(RunDirectory):
             for task in stream.tasks():
                 if task.name in known:
                     self._refuse_changes(task, digests)
-        return set(names) - played
+        new = set(names) - played
+        if new and isinstance(stream, TableStream) and stream.roles.by:
+            self._refuse_disorder(min(new), max(played))
+        return new
+
+    def _refuse_disorder(self, first: str, last: str) -> None:
+        """Refuse a period before one that was played: what it would have taught is past."""
+        if first < last:
+            raise FFMLError(
+                f"the period {first} is new and comes before {last}, which was played; a run goes "
+                "on in the order of time: leave it out, or start another run over all periods"
+            )
 
     def _refuse_changes(self, task: Task, digests: Mapping[str, str]) -> None:
         if task.name not in digests:
@@ -170,7 +182,8 @@ def living_run(folder: Path, source: Source | None = None, id: str | None = None
     if source is not None:
         stream = further_stream(source, parts, known, drop_missing)
     problem, learner = shared_functions(config, schema)
-    loop = build_loop(config, problem, learner, RunningScaler.empty(preprocessor.scaled))
+    scaler, watch = RunningScaler.empty(preprocessor.scaled), InputWatch.of(preprocessor)
+    loop = build_loop(config, problem, learner, scaler, watch=watch)
     experiment = Experiment(config, stream, problem, loop)
     return LivingRun(folder, experiment, preprocessing=document["preprocessing"])
 

@@ -27,6 +27,7 @@ from ffml.runs.history import history_arrays, history_document
 from ffml.runs.position import Position
 from ffml.runs.trees import array_names, leaves_by_name, restored_tree
 from ffml.runs.waiting import waiting_arrays, waiting_document
+from ffml.runs.watched import watch_arrays, watch_from
 
 
 def snapshot(
@@ -75,6 +76,7 @@ def snapshot(
         **leaves_by_name(pair.params, PARAMS),
         MULTIPLIERS: np.asarray(pair.multipliers),
         **scaler_arrays(loop.scaler),
+        **watch_arrays(loop.watch),
         **history_arrays(rounds),
         **waiting_arrays(loop.waiting),
     }
@@ -105,6 +107,7 @@ def restore(
         )
     loop.state = restored_tree(loop.state, STATE, arrays)
     loop.scaler = scaler
+    loop.watch = watch_from(loop.watch, arrays)
     loop.violation = arrays["violation"]
     loop.clipped_violation = arrays["clipped_violation"]
     loop.memory.tasks = list(tasks)

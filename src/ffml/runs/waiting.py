@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError, Task
-from ffml.online.waiting import Decided, Waiting
+from ffml.online.judge import Decided
+from ffml.online.waiting import Waiting
 from ffml.runs.container import Contents, Packed, pack, read
 
 _LABELS = "waiting."  # what the names of a checkpoint's arrays of labels begin with
@@ -54,7 +55,7 @@ def read_waiting(folder: Path, contents: Contents) -> tuple[Waiting, ...]:
             raise FFMLError(f"{path} holds another task than its name says; restore a copy")
         ids = None if document["ids"] is None else np.array(document["ids"], object)
         labels = contents.arrays[f"{_LABELS}{entry['round']}"]
-        task = Task(document["name"], arrays["x"], labels, arrays["groups"], ids)
-        decided = Decided(arrays["rows"], arrays["logits"])
+        task = Task(document["name"], arrays["x"], labels, arrays["groups"], ids=ids)
+        decided = Decided(*(arrays[name] for name in Decided._fields))
         found.append(Waiting(entry["round"], task, decided, entry["learned"]))
     return tuple(found)

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ffml.data.tables._folder import FILE, FolderSource
-from ffml.data.tables._frame import FrameSource
-from ffml.data.tables._read import open_table
+from ffml.data.tables._read import open_frame, open_table
 from ffml.data.tables._source import Source
 from ffml.data.tables._stream import TableStream, table_stream
 from ffml.data.tables._survey import Known
@@ -24,7 +23,7 @@ def open_further(data: Any, task: str) -> Source:
         task: the run's column of tasks; where the files of a folder are its tasks, a file is one.
     """
     if not isinstance(data, str | Path):
-        return FrameSource.of(data)
+        return open_frame(data, "the data frame")
     source = open_table(data)
     if task == FILE and source.task is None:
         return FolderSource(source.name, (source,))
@@ -47,9 +46,11 @@ def further_stream(
         source = WithoutLabels(source, roles["label"])
     other = (source.task, roles.get("id"))
     drop = [name for name in roles["drop"] if name in source.columns and name not in other]
+    unasked = (FILE, roles.get("time") if roles.get("by") else None)  # not given as --task
+    task = None if roles["task"] in unasked else roles["task"]
     return table_stream(
         source,
-        **dict(roles) | {"drop": drop, "task": None if roles["task"] == FILE else roles["task"]},
+        **dict(roles) | {"drop": drop, "task": task},
         drop_missing=drop_missing,
         known=known,
     )
