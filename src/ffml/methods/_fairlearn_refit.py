@@ -10,13 +10,13 @@ from ffml.base import Array, Learner, Params, Problem
 from ffml.border import at_least, one_of, positive
 from ffml.methods._refit import (
     BalancedLogistic,
-    Rows,
     constant_params,
     logistic_params,
     needed,
     refitting,
     repeated,
 )
+from ffml.methods.rows import Rows
 from ffml.problem.classification import label_costs
 
 CERTAIN = 1e-3  # a probability of 0 or 1 is reported this far from it: logits stay finite

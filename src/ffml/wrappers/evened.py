@@ -10,11 +10,12 @@ decisions about them can be estimated beforehand, and decisions changed until it
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from ffml.base import Array, Batch, LabelledTask, Learner, Method, Params, Problem, Unlabelled
 from ffml.border import at_least, at_most
-from ffml.methods.outer import BETWEEN_TASKS, task_precision
-from ffml.methods.trust import generator, halves
+from ffml.draws import generator
+from ffml.methods.trust import Halves, halves
 from ffml.wrappers.host import on_host
 from ffml.wrappers.membership import (
     Membership,
@@ -33,10 +34,12 @@ from ffml.wrappers.pricing import (
     priced,
     smallest_prices,
 )
+from ffml.wrappers.surprise import Surprise, expected_shift, update_surprise
 from ffml.wrappers.thresholds import threshold_of
 
 FRESH_SPLITS = 4  # of a task just revealed: how often it is split to see how far off gaps were
 PRIOR_ROWS = 20.0  # a task's label rate is mixed with that of all tasks, which counts so many rows
+CERTAIN = 1e-6  # scores nearer to 0 or 1 than that are taken for it: logits stay finite
 
 
 class Known(NamedTuple):
@@ -44,13 +47,7 @@ class Known(NamedTuple):
 
     membership: Membership
     labels: np.ndarray  # (2,) rows of each label so far
-    bias_total: np.ndarray  # (m,) Σ w (gap met - gap expected)
-    bias_weight: np.ndarray  # (m,) Σ w
-
-    @property
-    def bias(self) -> np.ndarray:
-        """Return the mean, as if one more very large task had been met as expected."""
-        return self.bias_total / (self.bias_weight + 1 / BETWEEN_TASKS)
+    bias: Surprise  # gaps met on tasks just revealed, beside those expected
 
 
 class Evened(NamedTuple):
@@ -106,8 +103,8 @@ def evened(
 
         def init(key: Array) -> Evened:
             membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
-            known = Known(membership, np.zeros(2), np.zeros(entries), np.zeros(entries))
-            return Evened(learner.init(key), known)
+            unbiased = Surprise(np.zeros(entries), np.zeros(entries))
+            return Evened(learner.init(key), Known(membership, np.zeros(2), unbiased))
 
         def knowledge(state: Evened) -> Evened:
             return state._replace(inner=learner.knowledge(state.inner))
@@ -117,56 +114,56 @@ def evened(
             params = learner.adapt(evened.inner, support)
             rate = _label_rate(known, support)
             groups = of_task(known.membership, support)
-            x, weight = support.unlabelled or Unlabelled(support.x, support.weight)
-            x, weight = np.asarray(x), np.asarray(weight, float)
-            people = described(params, groups, rate, x)
-            cut = goal(rate, problem.positive_weight)
-            prices = smallest_prices(problem, people, weight, known.bias, cut)
+            asked = support.unlabelled
+            x, weight = (support.x, support.weight) if asked is None else asked
+            prices = smallest_prices(
+                problem,
+                described(params, groups, rate, x),
+                np.asarray(weight, float),
+                np.asarray(expected_shift(known.bias)),
+                goal(rate, problem.positive_weight),
+            )
             return EvenedParams(params, groups, np.asarray(rate), prices)
 
-        def described(params: Params, groups: np.ndarray, rate: float, x: np.ndarray) -> People:
-            return expected(problem, groups, _chances(problem, learner, params, rate, x), x)
+        def described(params: Params, groups: np.ndarray, rate: float, x: Array) -> People:
+            return expected(problem, groups, at_rate(params, rate, x), np.asarray(x))
 
-        def scores(params: EvenedParams, x: Array) -> np.ndarray:
-            x = np.asarray(x)
-            people = described(params.params, params.groups, float(params.label_rate), x)
-            return priced(params.prices, people)
+        def at_rate(params: Params, rate: float, x: Array) -> np.ndarray:
+            """Turn logits of labels drawn evenly into probabilities at the task's label rate."""
+            logits = np.asarray(learner.predict(params, np.asarray(x)), float)
+            prior = logit(rate) - np.log(problem.positive_weight)
+            return expit(np.clip(logits + prior, -30, 30))
+
+        def people_of(params: EvenedParams, x: Array) -> People:
+            return described(params.params, params.groups, float(params.label_rate), x)
 
         def predict(params: EvenedParams, x: Array) -> np.ndarray:
-            odds = _logit(scores(params, x)) - _logit(np.asarray(params.prices.threshold))
-            return odds.astype(np.float32)
+            score, threshold = priced(params.prices, people_of(params, x)), params.prices.threshold
+            logits = _logit(score) - _logit(threshold)
+            # Prices may move scores out of 0 … 1, and a selection rate the threshold with them.
+            positive = score > threshold
+            return np.where(positive, logits.clip(CERTAIN), logits.clip(max=0)).astype(np.float32)
 
-        def chances(params: EvenedParams, x: Array) -> np.ndarray:
-            rate = float(params.label_rate)
-            return _chances(problem, learner, params.params, rate, np.asarray(x))
-
-        def off_by(evened: Evened, support: Batch, query: Batch) -> tuple[np.ndarray, np.ndarray]:
+        def off_by(evened: Evened, parts: Halves) -> tuple[np.ndarray, np.ndarray]:
             """Return how far gaps are from what is expected, and the rows behind each."""
-            asked = support._replace(unlabelled=Unlabelled(query.x, query.weight))
-            params = adapt(evened, asked)
-            positive = scores(params, query.x) > params.prices.threshold
-            rate = float(params.label_rate)
-            effect = influence(
-                params.prices, described(params.params, params.groups, rate, query.x)
-            )
+            support, query = parts
+            params = adapt(evened, support._replace(unlabelled=Unlabelled(query.x, query.weight)))
+            people = people_of(params, query.x)
+            positive = 1.0 * (priced(params.prices, people) > params.prices.threshold)
+            met, rows = gaps_met(positive, observed(problem, query))
             share = query.weight / query.weight.sum()
-            met, rows = gaps_met(positive * 1.0, observed(problem, query))
-            return met - (positive * share) @ effect, rows
+            return met - (positive * share) @ influence(params.prices, people), rows
 
         def update(key: Array, state: Evened, task: LabelledTask, tasks: LabelledTask):
             known, rng = state.known, generator(key)
             splits = [halves(rng, task, shots) for _ in range(FRESH_SPLITS)]
-            if known.labels.any() and all(len(part.query.y) for part in splits):
-                before = knowledge(state)
+            if known.labels.any() and len(splits[0].query.y):
                 if entries:
-                    found = [off_by(before, *part) for part in splits]
-                    off, rows = (np.array(parts) for parts in zip(*found, strict=True))
+                    found = [off_by(knowledge(state), parts) for parts in splits]
+                    off, rows = (np.array(values) for values in zip(*found, strict=True))
                     mean = (rows * off).sum(0) / np.maximum(rows.sum(0), 1e-30)
-                    weight = np.asarray(task_precision(rows.mean(0)))
-                    known = known._replace(
-                        bias_total=memory * known.bias_total + weight * mean,
-                        bias_weight=memory * known.bias_weight + weight,
-                    )
+                    bias = update_surprise(known.bias, mean, rows.mean(0), memory)
+                    known = known._replace(bias=bias)
                 losses = try_trusts(known.membership, splits[0])
                 known = known._replace(membership=known.membership._replace(losses=losses))
             inner, info = learner.update(key, state.inner, task, tasks)
@@ -186,7 +183,7 @@ def evened(
             uses_unlabelled=True,
             describe=lambda evened, x: learner.describe(evened.inner, x),
             study=_within(learner),
-            chances=chances,
+            chances=lambda params, x: at_rate(params.params, float(params.label_rate), x),
         )
 
     return wrapped
@@ -208,15 +205,5 @@ def _label_rate(known: Known, support: Batch) -> float:
     return float(np.clip((rows * own + PRIOR_ROWS * everywhere) / (rows + PRIOR_ROWS), 1e-3, 0.999))
 
 
-def _chances(
-    problem: Problem, learner: Learner, params: Params, rate: float, x: np.ndarray
-) -> np.ndarray:
-    """Turn logits of labels drawn evenly into probabilities at the task's own label rate."""
-    logits = np.asarray(learner.predict(params, x), float)
-    prior = np.log(rate / (1 - rate) / problem.positive_weight)
-    return 1 / (1 + np.exp(-np.clip(logits + prior, -30, 30)))
-
-
-def _logit(p: np.ndarray) -> np.ndarray:
-    p = np.clip(p, 1e-6, 1 - 1e-6)
-    return np.log(p / (1 - p))
+def _logit(score: np.ndarray) -> np.ndarray:
+    return logit(np.clip(score, CERTAIN, 1 - CERTAIN))
