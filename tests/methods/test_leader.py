@@ -225,7 +225,10 @@ def test_a_label_without_rows_is_masked():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"inverse_l2": 0.0}, "inverse_l2 must be > 0, got 0.0"), ({"shots": 0}, "shots must be >= 1")],
+    [
+        ({"inverse_l2": 0.0}, "inverse_l2 must be > 0, got 0.0"),
+        ({"shots": 0}, "shots must be >= 1"),
+    ],
 )
 def test_settings_that_cannot_work_are_refused(schema, settings, message):
     with pytest.raises(FFMLError, match=message):

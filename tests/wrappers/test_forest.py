@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
 
 from ffml.base import FFMLError
 from ffml.wrappers import forest as module
@@ -29,7 +30,8 @@ def fitted(monkeypatch):
 
     monkeypatch.setattr(HistGradientBoostingClassifier, "fit", kept)
     x, y = rings(600)
-    return fit_forest(x, y, np.random.default_rng(0).uniform(0.5, 3, size=600)), models[0]
+    with threadpool_limits(1):
+        yield fit_forest(x, y, np.random.default_rng(0).uniform(0.5, 3, size=600)), models[0]
 
 
 def test_its_logits_are_scikit_learns(fitted):

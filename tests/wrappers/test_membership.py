@@ -27,7 +27,9 @@ def fitted(schema, *tasks, rows=2000):
 
 def trusting(known, trust):
     """Say that one trust has done best, for every group."""
-    return known._replace(losses=np.repeat(1.0 * (trust != TRUSTS)[:, None], known.losses.shape[1], 1))
+    return known._replace(
+        losses=np.repeat(1.0 * (trust != TRUSTS)[:, None], known.losses.shape[1], 1)
+    )
 
 
 def regressors(x, y):
@@ -98,7 +100,9 @@ def test_rows_of_a_task_count_as_if_they_were_in_memory_so_often(schema, trust):
     wide = known._replace(curvature=np.diag(known.curvature))  # as with very many columns
     products += np.diag(wide.curvature) - known.curvature
     targets += wide.curvature[:, None] * wide.weights - known.curvature @ known.weights
-    np.testing.assert_allclose(of_task(wide, support), np.linalg.solve(products, targets), rtol=1e-6)
+    np.testing.assert_allclose(
+        of_task(wide, support), np.linalg.solve(products, targets), rtol=1e-6
+    )
 
 
 def test_each_group_has_its_own_trust(schema):
