@@ -69,7 +69,7 @@ def test_kept_rows_stand_for_all_rows_of_their_task(schema):
     """10 rows of each label are kept, of a task in which one is rare and of another."""
     tasks = [random_task(i, 200, schema) for i in range(2)]
     rare = np.flatnonzero(tasks[0].y == 1)[30:]
-    tasks[0] = Task(*tasks[0][:1], *(np.delete(part, rare, axis=0) for part in tasks[0][1:]))
+    tasks[0] = Task("", *(np.delete(part, rare, axis=0) for part in tasks[0][1:4]))
     memory = remembered(schema, *tasks, rows=20)
     learner = build(schema)
     state, _ = learner.update(KEY, learner.init(KEY), first(memory), memory)

@@ -12,7 +12,16 @@ import pandas as pd
 import pytest
 from loans import ROLES, write_loans
 
-QUICK = ["--set", "num_outer_steps=3", "--set", "inner.num_steps=1", "--set", "shots=20"]
+QUICK = [
+    "--method",
+    "ffml",
+    "--set",
+    "num_outer_steps=3",
+    "--set",
+    "inner.num_steps=1",
+    "--set",
+    "shots=20",
+]
 SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=64"]
 
 
@@ -94,7 +103,7 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     from ffml.data.tables import labelled_task, open_table
     from ffml.estimator.loop import decision
     from ffml.experiment.build import build
-    from ffml.runs.adapting import adapted_logits
+    from ffml.runs.adapting import adapted
     from ffml.runs.artifact import load_model
     from ffml.runs.checkpoint import Checkpoints
     from ffml.runs.config import run_config
@@ -124,7 +133,7 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     )
     x = model.standardised(task.x)
     expected = loop.learner.predict(decision(loop, task), x)
-    found = adapted_logits(model, support)(task.x)
+    found = adapted(model, support).logits(task.x)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert np.abs(found - model.logits(task.x)).max() > 1e-3
 
@@ -132,7 +141,7 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
 def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path, run_main):
     """Their features alone: a table without labels and groups will do."""
     from ffml.data.tables import open_table
-    from ffml.runs.adapting import adapted_logits
+    from ffml.runs.adapting import adapted
     from ffml.runs.artifact import load_model
 
     table = write_loans(tmp_path / "loans.csv")
@@ -148,7 +157,7 @@ def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path
     decided = pd.read_csv(tmp_path / "decisions.csv")
     model, people = load_model(tmp_path / "run"), open_table(tmp_path / "new.csv")
     x = np.random.default_rng(0).normal(size=(50, len(model.schema.features)))
-    alone, among = (adapted_logits(model, open_table(support), p)(x) for p in (None, people))
+    alone, among = (adapted(model, open_table(support), p).logits(x) for p in (None, people))
     assert np.abs(alone - among).max() > 1e-4
     assert 0 < decided["decision"].mean() < 1
     (tmp_path / "new.csv").write_text("age,job\n30,shop\n")
@@ -241,7 +250,7 @@ def test_resume_of_a_table_run_refuses_changed_data(learned, tmp_path, run_main)
     shutil.copytree(learned / "run", tmp_path / "run")
     table = write_loans(tmp_path / "loans.csv")
     arguments = ["run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--quiet"]
-    assert run_main(*arguments, "--rounds", "2", "--out", "two")[0] == 0
+    assert run_main(*arguments, "--set", "rounds=2", "--out", "two")[0] == 0
     table.write_text(table.read_text().replace("office", "outdoors"))
     code, _, err = run_main("run", "--resume", tmp_path / "two")
     assert code == 2 and "has changed since the run began" in err

@@ -11,6 +11,7 @@ from remembered import remembered
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Task
 from ffml.methods import leader, refit, twp
+from ffml.methods.forest import fit_forest, no_forest
 from ffml.online.judge import support_batch
 from ffml.online.loop import OnlineLoop
 from ffml.online.memory import MemorySettings
@@ -19,7 +20,6 @@ from ffml.problem.models import linear, mlp
 from ffml.problem.notions import demographic_parity
 from ffml.wrappers import boosted, evened
 from ffml.wrappers.boosted import LEAST_ROWS, MOST_GROUPS
-from ffml.wrappers.forest import fit_forest, no_forest
 
 LEADER = partial(leader, shots=20)
 TWP = partial(twp, num_steps=5, shots=20)

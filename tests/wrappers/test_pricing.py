@@ -10,11 +10,14 @@ from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity, equal_opportunity, equalized_odds
 from ffml.wrappers.pricing import (
     LEAST_INFLUENCE,
+    Correction,
+    People,
     expected,
     gaps_met,
     influence,
     observed,
     priced,
+    rows_behind,
     smallest_prices,
 )
 from ffml.wrappers.thresholds import threshold_of
@@ -48,10 +51,18 @@ def at(threshold, rate=0.5):
 def decided(problem, p, x, bias=0.0, threshold=None, weight=None, weights=None):
     """Find the prices and decide; return prices and decisions."""
     people = expected(problem, knowing(problem.schema) if weights is None else weights, p, x)
-    bias = np.broadcast_to(bias, problem.num_constraints)
+    off = bias if isinstance(bias, Correction) else on_average(problem, bias)
     weight = np.ones(len(p)) if weight is None else weight
-    prices = smallest_prices(problem, people, weight, bias, threshold or at("0.5"))
+    prices = smallest_prices(problem, people, weight, off, threshold or at("0.5"))
     return prices, priced(prices, people) > prices.threshold
+
+
+def on_average(problem, bias, rows=None, known=None, trust=0.0):
+    """Say how far off gaps were on earlier tasks, and what the rows of this one show of it."""
+    entries = problem.num_constraints
+    nobody = People(np.zeros(0), np.zeros((0, entries)), np.zeros((0, entries)))
+    bias, trust = (np.broadcast_to(value, entries) * 1.0 for value in (bias, trust))
+    return Correction(bias, trust, rows or nobody, known or nobody)
 
 
 def expected_gaps(problem, positive, p, x):
@@ -92,6 +103,20 @@ def test_what_expected_gaps_were_off_by_is_made_up_for():
     p, x = two_groups()
     _, positive = decided(problem, p, x, bias=0.3)
     assert expected_gaps(problem, positive, p, x)[0] == pytest.approx(-0.2, abs=1e-3)
+
+
+@pytest.mark.parametrize("trust", [0.0, 0.25, 1.0])
+def test_labelled_rows_of_the_task_are_listened_to_as_far_as_they_are_trusted(trust):
+    """Half of those who are taken for women are men: gaps of 0.2 will be of 0.1."""
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(0.1))
+    p, x = two_groups()
+    rows = expected(problem, knowing(SCHEMA), p, x)
+    fewer = np.array([[0.5], [0.0], [0.0], [0.0], [0.25]])  # women are less often so, men more
+    known = expected(problem, fewer, p, x)
+    own = on_average(problem, 0.0, rows, known, trust)
+    _, positive = decided(problem, p, x, bias=own)
+    gap = expected_gaps(problem, positive, p, x)[0]  # and the real one is half of it
+    assert (1 - trust) * gap + trust * gap / 2 == pytest.approx(0.1, abs=2e-3)
 
 
 def test_what_keeps_the_bound_is_left_as_it_is():
@@ -259,7 +284,8 @@ def test_gaps_met_are_those_that_judge(notion):
     weight = rng.uniform(size=90)
     batch = Batch(x, y, MORE.memberships(codes), np.ones(90), weight, 90)
     logits = rng.normal(size=90)
-    gaps, rows = gaps_met((logits > 0) * 1.0, observed(problem, batch))
+    people = observed(problem, batch)
+    gaps, rows = gaps_met((logits > 0) * 1.0, people), rows_behind(people)
     np.testing.assert_allclose(gaps, judged_gaps(problem, logits, batch), atol=1e-6)
     np.testing.assert_allclose(rows, effective_rows(problem, batch), rtol=1e-5)
     assert (rows == 0).sum() == len(rows) // 4

@@ -8,7 +8,8 @@ from scipy.special import expit
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem
 from ffml.border import at_least, positive
 from ffml.draws import generator
-from ffml.methods._refit import BalancedLogistic, needed
+from ffml.methods._refit import needed
+from ffml.methods.classifiers import Balanced, logistic
 from ffml.methods.curvature import curvature, solved, times
 from ffml.methods.rows import rows_of_all
 from ffml.methods.trust import TRUSTS, add_losses, best_trust, halves
@@ -96,9 +97,9 @@ def leader(problem: Problem, *, inverse_l2: float = 1.0, shots: int = 100) -> Le
         if not 0 < y.sum() < len(y):
             return state._replace(losses=losses), info
         x = _with_one(features, width)
-        model = BalancedLogistic(inverse_l2, problem.positive_weight)
-        model.fit(x[:, :-1], y, counted)
-        theta = np.append(model.coef_[0], model.intercept_[0])
+        model = Balanced(logistic(inverse_l2), problem.positive_weight)
+        fitted = model.fit(x[:, :-1], y, counted).kept()
+        theta = np.append(fitted["w"], fitted["b"])
         p = expit(x @ theta)
         weight = counted * _class_weights(y, counted, costs)
         ridge = np.append(np.full(width, 1 / inverse_l2), 0.0) + LEAST_CURVATURE

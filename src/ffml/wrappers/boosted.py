@@ -18,8 +18,8 @@ from ffml.base import Array, Batch, LabelledTask, Learner, Method, Model, Params
 from ffml.border import at_least
 from ffml.draws import generator
 from ffml.methods._refit import needed
+from ffml.methods.forest import Forest, fit_forest, forest_logits, no_forest
 from ffml.methods.rows import Rows, rows_of_all
-from ffml.wrappers.forest import Forest, fit_forest, forest_logits, no_forest
 from ffml.wrappers.host import on_host
 
 MOST_ROWS = 60_000  # that a fit takes from memory

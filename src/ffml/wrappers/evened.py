@@ -15,6 +15,7 @@ from scipy.special import expit, logit
 from ffml.base import Array, Batch, LabelledTask, Learner, Method, Params, Problem, Unlabelled
 from ffml.border import at_least, at_most
 from ffml.draws import generator
+from ffml.methods.outer import BETWEEN_TASKS, task_precision
 from ffml.methods.trust import Halves, halves
 from ffml.wrappers.host import on_host
 from ffml.wrappers.membership import (
@@ -25,6 +26,7 @@ from ffml.wrappers.membership import (
     try_trusts,
 )
 from ffml.wrappers.pricing import (
+    Correction,
     People,
     Prices,
     expected,
@@ -32,9 +34,9 @@ from ffml.wrappers.pricing import (
     influence,
     observed,
     priced,
+    rows_behind,
     smallest_prices,
 )
-from ffml.wrappers.surprise import Surprise, expected_shift, update_surprise
 from ffml.wrappers.thresholds import threshold_of
 
 FRESH_SPLITS = 4  # of a task just revealed: how often it is split to see how far off gaps were
@@ -47,7 +49,20 @@ class Known(NamedTuple):
 
     membership: Membership
     labels: np.ndarray  # (2,) rows of each label so far
-    bias: Surprise  # gaps met on tasks just revealed, beside those expected
+    off_total: np.ndarray  # (m,) Σ w (gap met - gap expected)
+    off_square: np.ndarray  # (m,) Σ w ((gap met - gap expected)² - what of it is chance)
+    off_weight: np.ndarray  # (m,) Σ w
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Return how far off gaps were, as if one more very large task had been as expected."""
+        return self.off_total / (self.off_weight + 1 / BETWEEN_TASKS)
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Return how much that differs from task to task, beyond chance: a variance."""
+        square = self.off_square / (self.off_weight + 1 / BETWEEN_TASKS)
+        return np.maximum(square - self.bias**2, 0.0)
 
 
 class Evened(NamedTuple):
@@ -103,8 +118,8 @@ def evened(
 
         def init(key: Array) -> Evened:
             membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
-            unbiased = Surprise(np.zeros(entries), np.zeros(entries))
-            return Evened(learner.init(key), Known(membership, np.zeros(2), unbiased))
+            known = Known(membership, np.zeros(2), *(np.zeros(entries) for _ in range(3)))
+            return Evened(learner.init(key), known)
 
         def knowledge(state: Evened) -> Evened:
             return state._replace(inner=learner.knowledge(state.inner))
@@ -116,14 +131,41 @@ def evened(
             groups = of_task(known.membership, support)
             asked = support.unlabelled
             x, weight = (support.x, support.weight) if asked is None else asked
-            prices = smallest_prices(
-                problem,
-                described(params, groups, rate, x),
-                np.asarray(weight, float),
-                np.asarray(expected_shift(known.bias)),
-                goal(rate, problem.positive_weight),
-            )
+            weight = np.asarray(weight, float)
+            people = described(params, groups, rate, x)
+            cut = goal(rate, problem.positive_weight)
+            positive = people.p > cut(people.p, weight)
+            selected = weight @ positive / max(weight.sum(), 1e-30)
+            own = own_rows(known, params, rate, support, selected)
+            prices = smallest_prices(problem, people, weight, own, cut)
             return EvenedParams(params, groups, np.asarray(rate), prices)
+
+        def own_rows(
+            known: Known, params: Params, rate: float, support: Batch, selected: float
+        ) -> Correction:
+            real = observed(problem, support)
+            rows = both_halves(known, params, rate, support)
+            weight = np.asarray(support.weight, float)[:, None]
+            rows = rows._replace(inside=weight * rows.inside, outside=weight * rows.outside)
+            drawn_once = float(np.mean(support.distinct_share))
+            behind = drawn_once * rows_behind(real)
+            chance = selected * (1 - selected) / np.maximum(behind, 1e-9)
+            certain = (behind > 0) * known.spread / (known.spread + chance + 1e-12)
+            return Correction(known.bias, certain, rows, real)
+
+        def both_halves(known: Known, params: Params, rate: float, support: Batch) -> People:
+            """Expect of each half of the labelled rows what the other half tells of groups."""
+            first = _first_half(support)
+            parts = []
+            for here in (first, ~first):
+                others = support._replace(mask=support.mask * ~here, weight=support.weight * ~here)
+                groups = of_task(known.membership, others)
+                parts.append(described(params, groups, rate, support.x))
+            picked = (
+                np.where(first.reshape(-1, *[1] * (a.ndim - 1)), a, b)
+                for a, b in zip(*parts, strict=True)
+            )
+            return People(*picked)
 
         def described(params: Params, groups: np.ndarray, rate: float, x: Array) -> People:
             return expected(problem, groups, at_rate(params, rate, x), np.asarray(x))
@@ -144,15 +186,16 @@ def evened(
             positive = score > threshold
             return np.where(positive, logits.clip(CERTAIN), logits.clip(max=0)).astype(np.float32)
 
-        def off_by(evened: Evened, parts: Halves) -> tuple[np.ndarray, np.ndarray]:
-            """Return how far gaps are from what is expected, and the rows behind each."""
+        def off_by(evened: Evened, parts: Halves) -> tuple[np.ndarray, ...]:
+            """Return how far gaps are from what is expected, its chance, and the rows behind it."""
             support, query = parts
             params = adapt(evened, support._replace(unlabelled=Unlabelled(query.x, query.weight)))
-            people = people_of(params, query.x)
+            people, real = people_of(params, query.x), observed(problem, query)
             positive = 1.0 * (priced(params.prices, people) > params.prices.threshold)
-            met, rows = gaps_met(positive, observed(problem, query))
             share = query.weight / query.weight.sum()
-            return met - (positive * share) @ influence(params.prices, people), rows
+            rows, mean = rows_behind(real), positive @ share
+            off = gaps_met(positive, real) - (positive * share) @ influence(params.prices, people)
+            return off, mean * (1 - mean) / np.maximum(rows, 1e-9), rows
 
         def update(key: Array, state: Evened, task: LabelledTask, tasks: LabelledTask):
             known, rng = state.known, generator(key)
@@ -160,10 +203,8 @@ def evened(
             if known.labels.any() and len(splits[0].query.y):
                 if entries:
                     found = [off_by(knowledge(state), parts) for parts in splits]
-                    off, rows = (np.array(values) for values in zip(*found, strict=True))
-                    mean = (rows * off).sum(0) / np.maximum(rows.sum(0), 1e-30)
-                    bias = update_surprise(known.bias, mean, rows.mean(0), memory)
-                    known = known._replace(bias=bias)
+                    off, chance, rows = (np.array(values) for values in zip(*found, strict=True))
+                    known = _with_misses(known, off, chance, rows, memory)
                 losses = try_trusts(known.membership, splits[0])
                 known = known._replace(membership=known.membership._replace(losses=losses))
             inner, info = learner.update(key, state.inner, task, tasks)
@@ -194,6 +235,29 @@ def _within(learner: Learner) -> Any:
         return None
     study = learner.study
     return lambda key, state, tasks: state._replace(inner=study(key, state.inner, tasks))
+
+
+def _with_misses(
+    known: Known, off: np.ndarray, chance: np.ndarray, rows: np.ndarray, memory: float
+) -> Known:
+    """Take in how far off the gaps of one more task were, in several splits ``(splits, m)``."""
+    total = np.maximum(rows.sum(0), 1e-30)
+    mean, noise = (rows * off).sum(0) / total, (rows * chance).sum(0) / total
+    square = (rows * off**2).sum(0) / total - noise
+    weight = np.asarray(task_precision(rows.mean(0)))
+    return known._replace(
+        off_total=memory * known.off_total + weight * mean,
+        off_square=memory * known.off_square + weight * square,
+        off_weight=memory * known.off_weight + weight,
+    )
+
+
+def _first_half(support: Batch) -> np.ndarray:
+    """Mark half of the labelled rows; a row that was drawn several times is in one half."""
+    shots = len(support.y) // 2
+    distinct = np.rint(np.asarray(support.distinct_share)[[0, -1]] * shots).astype(int)
+    places = [np.arange(shots) % max(n, 1) for n in distinct]
+    return np.concatenate(places) % 2 == 0
 
 
 def _label_rate(known: Known, support: Batch) -> float:

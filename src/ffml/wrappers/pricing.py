@@ -46,6 +46,19 @@ class People(NamedTuple):
     outside: np.ndarray  # (n, m) and as one of the others
 
 
+class Correction(NamedTuple):
+    """How far gaps are from what is expected: as they were on tasks so far, and in this task.
+
+    The labelled rows of the task show it too, mostly by chance. The more it differed from task to
+    task beyond chance, the more they are listened to.
+    """
+
+    bias: np.ndarray  # (m,) mean of earlier tasks
+    trust: np.ndarray  # (m,) between 0 and 1: how much the task's own rows are listened to
+    rows: People  # what is expected of the labelled rows
+    known: People  # what they are
+
+
 def expected(problem: Problem, weights: np.ndarray, p: np.ndarray, x: np.ndarray) -> People:
     """Describe people whose labels and groups nobody knows.
 
@@ -80,15 +93,18 @@ def observed(problem: Problem, batch: Batch) -> People:
     return People(np.asarray(batch.y, float), counts * member, counts * (1 - member))
 
 
-def gaps_met(positive: np.ndarray, people: People) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gaps of decisions, and the rows ``1/(1/n₁ + 1/n₀)`` behind each; 0 where none."""
+def gaps_met(positive: np.ndarray, people: People) -> np.ndarray:
+    """Return the gaps of decisions ``(m,)``, 0 where a side has nobody."""
+    return positive @ _by_person(people)
+
+
+def rows_behind(people: People) -> np.ndarray:
+    """Return the rows ``1/(1/n₁ + 1/n₀)`` that gaps rest on, 0 where a side has nobody."""
     weights = np.stack([people.inside, people.outside])  # (2, n, m)
     totals = weights.sum(1)
     both = (totals > 0).all(0)
-    inside, outside = np.einsum("n,snm->sm", positive, weights) / np.where(both, totals, 1.0)
     sizes = totals**2 / np.where(both, (weights**2).sum(1), 1.0)  # rows that count differently
-    rows = sizes.prod(0) / np.where(both, sizes.sum(0), 1.0)
-    return both * (inside - outside), both * rows
+    return both * sizes.prod(0) / np.where(both, sizes.sum(0), 1.0)
 
 
 def influence(prices: Prices, people: People) -> np.ndarray:
@@ -99,7 +115,11 @@ def influence(prices: Prices, people: People) -> np.ndarray:
 
 
 def smallest_prices(
-    problem: Problem, people: People, weight: np.ndarray, bias: np.ndarray, threshold: Threshold
+    problem: Problem,
+    people: People,
+    weight: np.ndarray,
+    correction: Correction,
+    threshold: Threshold,
 ) -> Prices:
     """Find the smallest prices with which expected gaps keep their bounds, by bisection.
 
@@ -107,7 +127,7 @@ def smallest_prices(
         problem: its constraints say the bounds.
         people: those to be decided about.
         weight: what each of them counts, 0 for padding.
-        bias: ``(m,)`` what is added to expected gaps: how far off they were so far.
+        correction: what is added to expected gaps: how far off they are.
         threshold: τ, as a function of scores where it depends on them.
     """
     share = weight / max(weight.sum(), 1e-30)
@@ -120,11 +140,13 @@ def smallest_prices(
     size = np.sqrt(share @ effect**2)
     told = size > LEAST_INFLUENCE
     price = nothing
+    own = _Own(correction, found)
 
     def gap(trial: np.ndarray, i: int) -> float:
         scores = people.p - effect @ trial
-        positive = (scores > threshold(scores, share)) * share
-        return float(positive @ effect[:, i] + bias[i] - center[i])
+        cut = threshold(scores, share)
+        expected_gap = ((scores > cut) * share) @ effect[:, i]
+        return float(expected_gap + own.off(trial, cut, i) - center[i])
 
     for k in range(len(price) * (SWEEPS if len(price) > 1 else 1)):
         i = k % len(price)
@@ -132,6 +154,30 @@ def smallest_prices(
             price = _solved(gap, price, i, width[i], HIGHEST_PRICE / size[i])
     scores = people.p - effect @ price
     return found._replace(price=price, threshold=np.asarray(threshold(scores, share), float))
+
+
+class _Own:
+    """What is added to an expected gap, for decisions at given prices."""
+
+    def __init__(self, correction: Correction, prices: Prices) -> None:
+        self.bias, self.trust, rows, known = correction
+        self.p, self.effect = rows.p, influence(prices, rows)
+        self.real = _by_person(known) - _by_person(rows)
+
+    def off(self, price: np.ndarray, threshold: float, i: int) -> float:
+        if not self.trust[i]:
+            return self.bias[i]
+        positive = self.p - self.effect @ price > threshold
+        return (1 - self.trust[i]) * self.bias[i] + self.trust[i] * (positive @ self.real[:, i])
+
+
+def _by_person(people: People) -> np.ndarray:
+    """Return what each person's positive decision adds to the gaps among just these people."""
+    inside, outside = people.inside.sum(0), people.outside.sum(0)
+    both = (inside > 0) & (outside > 0)
+    return both * (
+        people.inside / np.where(both, inside, 1.0) - people.outside / np.where(both, outside, 1.0)
+    )
 
 
 def _solved(

@@ -6,8 +6,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from ffml.base import FFMLError
-from ffml.wrappers import forest as module
-from ffml.wrappers.forest import BLOCK_ROWS, FITTED_TREES, fit_forest, forest_logits, no_forest
+from ffml.methods import forest as module
+from ffml.methods.forest import BLOCK_ROWS, FITTED_TREES, fit_forest, forest_logits, no_forest
 
 
 def rings(rows, seed=0):
