@@ -38,7 +38,7 @@ def read_rows(path):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
-    out = ffml("run", "synthetic", *QUICK, *SMALL, "--rounds", 4, "--out", "one", cwd=folder)
+    out = ffml("run", "synthetic", *QUICK, *SMALL, "--set", "rounds=4", "--out", "one", cwd=folder)
     assert out.returncode == 0, out.stderr
     return folder, out
 
@@ -73,7 +73,16 @@ def test_run_leaves_the_files_it_promises(finished):
 def test_same_seed_gives_the_same_bytes(finished):
     folder = finished[0]
     again = ffml(
-        "run", "synthetic", *QUICK, *SMALL, "--rounds", 4, "--out", "two", "--json", cwd=folder
+        "run",
+        "synthetic",
+        *QUICK,
+        *SMALL,
+        "--set",
+        "rounds=4",
+        "--out",
+        "two",
+        "--json",
+        cwd=folder,
     )
     assert json.loads(again.stdout)["rounds"] == 4  # nothing but JSON on stdout
     for name in ("rounds.csv", "groups.csv"):
@@ -82,7 +91,15 @@ def test_same_seed_gives_the_same_bytes(finished):
 
 def test_quiet_says_nothing(finished):
     out = ffml(
-        "run", "synthetic", *QUICK, *SMALL, "--rounds", 1, "--quiet", "--overwrite", cwd=finished[0]
+        "run",
+        "synthetic",
+        *QUICK,
+        *SMALL,
+        "--set",
+        "rounds=1",
+        "--quiet",
+        "--overwrite",
+        cwd=finished[0],
     )
     assert (out.returncode, out.stdout, out.stderr) == (0, "", "")
     assert (finished[0] / "runs" / "synthetic-ffml-0" / "report.html").exists()
@@ -126,9 +143,9 @@ BAD = [
     (["adult", *sets("problem.positive_weight=0")], "positive_weight must be > 0, got 0.0"),
     (["adult", *sets("inner.lr=0")], "inner.lr must be > 0, got 0.0"),
     (["adult", *sets("inner.num_steps=0")], "inner.num_steps must be >= 1, got 0"),
-    (["adult", "--seed", "x"], "Invalid value for '--seed'"),
-    (["adult", "--seed", "-1"], "seed must be >= 0, got -1"),
-    (["adult", "--rounds", "0"], "rounds must be >= 1, got 0"),
+    (["adult", *sets("seed=x")], "setting 'seed' takes a whole number, got 'x'"),
+    (["adult", *sets("seed=-1")], "seed must be >= 0, got -1"),
+    (["adult", "--set", "rounds=0"], "rounds must be >= 1, got 0"),
     (["adult", *sets("model=mlp", "model.hidden=a,b")], "'model.hidden' takes a whole number, g"),
     (["adult", *sets("model=mlp", "model.hidden=0")], "hidden must be one or more widths >= 1"),
     (["adult", *sets("model.hidden=4")], "unknown setting of ffml 'model.hidden'"),

@@ -27,7 +27,7 @@ STEEP = {"inner.lr": 1e30, "outer_lr": 1e30, "optimizer": "sgd", "num_outer_step
 STEPS = ["--set", "inner.lr=1e30", "--set", "outer_lr=1e30", "--set", "optimizer=sgd"]
 QUICK = ["--set", "num_outer_steps=2", "--set", "inner.num_steps=1", "--set", "shots=10", "--quiet"]
 SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=64"]
-WILD = ["--rounds", "1", "--set", "inner.lr=1e30"]
+WILD = ["--set", "rounds=1", "--set", "inner.lr=1e30"]
 RATES = "outer_lr, dual_lr or inner.lr"
 LOWER = "diverged: its numbers are no longer finite; lower"
 

@@ -237,8 +237,8 @@ def test_sigkill_and_resume_on_the_command_line(tmp_path):
         (["--resume", "empty"], "empty holds no run; give --resume the folder of one"),
         (["--resume", "broken"], "config.json is damaged and no round was done; start another run"),
         (
-            ["--resume", "run", "--seed", "0"],
-            "goes on with the run's own settings; leave out --see",
+            ["--resume", "run", "--set", "seed=0"],
+            "goes on with the run's own settings; leave out --set",
         ),
         (["--resume", "run", "--out", "x"], "goes on with the run's own settings; leave out --out"),
         (["adult", "--resume", "run"], "run is a run on 'synthetic', not on 'adult'; leave out"),
@@ -261,8 +261,8 @@ def test_mistakes_when_resuming(arguments, message, tmp_path, monkeypatch, capsy
 
 def test_a_method_that_remembers_all_rows_can_be_resumed(tmp_path, run_main):
     arguments = ["run", "synthetic", "--method", "refit", "--quiet"]
-    assert run_main(*arguments, "--rounds", "4", "--out", "whole")[0] == 0
-    assert run_main(*arguments, "--rounds", "4", "--out", "part")[0] == 0
+    assert run_main(*arguments, "--set", "rounds=4", "--out", "whole")[0] == 0
+    assert run_main(*arguments, "--set", "rounds=4", "--out", "part")[0] == 0
     newest = sorted((tmp_path / "part" / "checkpoint").glob("round-*"))[-1]
     newest.unlink()  # as if killed in the last round
     (tmp_path / "part" / "model.safetensors").unlink()

@@ -24,6 +24,7 @@ class Live:
         self.console = console
         self.experiment = experiment
         self.total = total
+        self._warned: set[str] = set()  # columns that were warned of in the round before
         self.progress = Progress(
             BarColumn(),
             MofNCompleteColumn(),
@@ -79,6 +80,10 @@ class Live:
             f"{_number(values['balanced_accuracy'], 6)} {record.multipliers.max(initial=0):>6.2f} "
             f"{record.seconds:>5.1f}"
         )
+        for found in record.drift:
+            if found.column not in self._warned:
+                self._line(f"       warning: {found.column}: {found.text}", style="yellow")
+        self._warned = {found.column for found in record.drift}
         self.progress.advance(self.bar)
 
     def _line(self, text: str, style: str | None = None) -> None:

@@ -10,6 +10,7 @@ from ffml.report import _card_results, _facts, _recipe, _words
 from ffml.report._files import Run
 from ffml.report._markdown import bullets, escape, fenced, items, table
 from ffml.report._numbers import UNDEFINED, counted, listed
+from ffml.report._warnings import warning_lines
 
 # Said elsewhere, different each time, or of interest on one machine only.
 _LEFT_OUT = ("Command", "Created", "Seconds", "Path", "Input columns")
@@ -26,6 +27,7 @@ def model_card(run: Run) -> str:
         _card_results.evaluation(run),
         _card_results.groups(run),
         _card_results.unmeasured(run),
+        _warned(run),
         _limitations(run),
         _reproduction(run),
     )
@@ -97,6 +99,11 @@ def _method(run: Run) -> list[str]:
     parts.append(_listed_facts(_facts.recipe_facts(run)))
     rows = [(escape(k), escape(v)) for k, v in _facts.setting_facts(run).items()]
     return parts + (["All settings:", table(["setting", "value"], rows)] if rows else [])
+
+
+def _warned(run: Run) -> list[str]:
+    lines = warning_lines(run)
+    return ["## Warnings", bullets(map(escape, lines))] if lines else []
 
 
 def _limitations(run: Run) -> list[str]:

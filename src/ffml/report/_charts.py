@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NUM_COLOURS = 7  # Okabe and Ito's palette without its yellow; the values are in the style sheet
 DASHES = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
 _MAX_ROOMY = 120  # more rounds than this: thinner lines, and no dots that would hide them
+_MAX_PERIODS = 5  # names on an axis that do not touch, the longest being 2024-12-31
 
 # Hexadecimal place-holders that no style of matplotlib uses.
 _COLOURS = {f"c{i + 1}": f"#0102{i + 1:02x}" for i in range(NUM_COLOURS)} | {
@@ -72,6 +73,8 @@ class Chart:
     undefined: np.ndarray
     unit_interval: bool = False  # a ratio or a rate: the axis runs from 0 to 1
     infeasible_above: float | None = None
+    unit: str = "round"  # what a round is: a month, ...
+    periods: tuple[str, ...] = ()  # and which one; empty: rounds go by their numbers
 
 
 def draw(chart: Chart) -> str:
@@ -131,8 +134,13 @@ def _draw_frame(axes: "Axes", chart: Chart) -> None:
     first, last = chart.rounds[0], chart.rounds[-1]
     pad = max(0.5, 0.02 * (last - first))
     axes.set_xlim(first - pad, last + pad)
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
-    axes.set_xlabel("round")
+    if chart.periods:
+        shown = np.unique(np.linspace(0, len(chart.rounds) - 1, _MAX_PERIODS).astype(int))
+        axes.set_xticks(chart.rounds[shown], [chart.periods[i] for i in shown])
+    else:
+        whole = MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
+        axes.xaxis.set_major_locator(whole)
+    axes.set_xlabel(chart.unit)
     if chart.unit_interval:
         axes.set_ylim(-0.09, 1.05)
         axes.set_yticks(np.linspace(0, 1, 6))

@@ -9,6 +9,8 @@ from ffml.report._curves import constraint_charts, metric_charts
 from ffml.report._figures import figure as _figure
 from ffml.report._figures import lines as _lines
 from ffml.report._files import Run
+from ffml.report._periods import dated
+from ffml.report._warnings import warning_lines
 from ffml.runs.judged import planned_rounds
 
 
@@ -36,6 +38,7 @@ def _context(run: Run) -> dict[str, Any]:
         "wrapper_lines": _recipe.wrapper_lines(run),
         "data_summary": config.get("data", {}).get("summary") or "",
         "summary": _words.summary_paragraph(run),
+        "warnings": warning_lines(run),
         "tiles": _tiles(run),
         "constraints": run.constraints,
         "group_tables": _tables.group_tables(run),
@@ -46,8 +49,8 @@ def _context(run: Run) -> dict[str, Any]:
         "timed": run.timings is not None,
         "constraint_rows": _tables.constraint_rows(run),
         "settings": _settings(run),
-        "metric_figures": [_figure(chart) for chart in metric_charts(run)],
-        "constraint_figures": [_figure(chart) for chart in constraint_curves],
+        "metric_figures": [_figure(dated(chart, run)) for chart in metric_charts(run)],
+        "constraint_figures": [_figure(dated(chart, run)) for chart in constraint_curves],
         "constraint_legend": [
             line | row
             for line, row in zip(

@@ -17,6 +17,8 @@ _CONFIG = {
     "wrappers": list,
     "notions": list,
     "rounds": int,
+    "warnings": list,
+    "guessed": dict,
 }
 _DATA = {"num_tasks": int, "dropped_rows": int, "roles": dict}
 
@@ -43,6 +45,10 @@ def check_summary(summary: dict[str, Any], path: Path) -> None:
         _expect(summary.get(part, {}), (dict,), path, part)
     _expect(summary.get("collapsed_rounds", 0), NUMBER, path, "collapsed_rounds")
     _expect(summary.get("seconds", 0), NUMBER, path, "seconds")
+    for found in _expect(summary.get("drift", []), (list,), path, "drift"):
+        _expect(found, (dict,), path, "drift")
+        for name in ("column", "text", "round", "task", "rounds"):
+            _expect(found.get(name), (str, *NUMBER), path, "drift")
     if "accuracy" not in summary.get("last_third", {}):
         raise FFMLError(f"{path} lacks the last third's means: run again")
     if not summary.get("by_column"):

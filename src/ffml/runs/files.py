@@ -52,6 +52,7 @@ def round_row(record: "Round", constraint_names: Iterable[str]) -> dict[str, Any
         row[f"multiplier:{name}"] = cell(record.multipliers[i])
         row[f"violation:{name}"] = cell(record.violation[i])
         row[f"clipped_violation:{name}"] = cell(record.clipped_violation[i])
+    row["drift"] = "; ".join(f"{found.column}: {found.text}" for found in record.drift)
     row["undefined"] = "; ".join(f"{name}: {why}" for name, why in record.undefined.items())
     return row
 

@@ -18,6 +18,7 @@ def history_document(rounds: Sequence["Round"]) -> dict[str, Any]:
     columns: dict[str, Any] = {name: [getattr(r, name) for r in rounds] for name in _PLAIN}
     return columns | {
         "seconds": [r.seconds for r in rounds],
+        "drift": [[list(drift) for drift in r.drift] for r in rounds],
         "metrics": list(rounds[0].metrics),
         "tables": list(rounds[0].tables),
     }
@@ -34,8 +35,10 @@ def history_arrays(rounds: Sequence["Round"]) -> dict[str, np.ndarray]:
 
 def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list["Round"]:
     """Rebuild the rounds."""
+    from ffml.online.drift import Drift
     from ffml.online.loop import Round
 
+    drift = document.get("drift") or [[]] * len(document["round"])  # older runs did not watch
     tables = history_tables(document, arrays)
     metrics = arrays[_PREFIX + "metrics"].tolist()
     return [
@@ -44,6 +47,7 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
             **{name: arrays[_PREFIX + name][t] for name in _ARRAYS},
             metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
             tables={column: counts[t] for column, counts in tables.items()},
+            drift=tuple(Drift(*found) for found in drift[t]),
         )
         for t in range(len(document["round"]))
     ]

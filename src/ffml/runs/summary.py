@@ -30,6 +30,7 @@ def run_summary(
         "pooled": pooled_metrics(rounds, columns),
         "pooled_last_third": pooled_metrics(last_third(rounds), columns),
         "by_column": by_column(tables, tuple(columns)),
+        "drift": drift_summary(rounds),
         "collapsed_rounds": int(np.nansum([row["collapsed"] for row in rows])),
         "multipliers": dict(zip(constraint_names, last.multipliers.tolist(), strict=True)),
         "violation": dict(zip(constraint_names, last.violation.tolist(), strict=True)),
@@ -42,6 +43,18 @@ def run_summary(
 def _averaged(record: Round) -> dict[str, float]:
     """Leave out what must not be averaged: a mean of DP / ceiling flatters small tasks."""
     return {k: v for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
+
+
+def drift_summary(rounds: Sequence[Round]) -> list[dict[str, Any]]:
+    """List the columns whose inputs changed: when first, how, and in how many rounds."""
+    columns: dict[str, dict[str, Any]] = {}
+    for record in rounds:
+        for found in dict.fromkeys(drift.column for drift in record.drift):
+            first = [drift.text for drift in record.drift if drift.column == found]
+            entry = {"column": found, "text": "; ".join(first), "rounds": 0}
+            entry |= {"round": record.round, "task": record.task}
+            columns.setdefault(found, entry)["rounds"] += 1
+    return list(columns.values())
 
 
 def pooled_metrics(rounds: Sequence[Round], columns: Sequence[SensitiveColumn]) -> dict[str, float]:
