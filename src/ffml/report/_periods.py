@@ -18,7 +18,11 @@ _NAMES = {
 
 def dated(chart: Chart, run: Run) -> Chart:
     """Give a chart the periods of its rounds, if the tasks are periods in their order."""
-    names = tuple(run.rounds.text("task"))
+    return with_periods(chart, tuple(run.rounds.text("task")))
+
+
+def with_periods(chart: Chart, names: tuple[str, ...]) -> Chart:
+    """Give a chart these names of its rounds, if they are periods in their order."""
     if list(names) != sorted(names):
         return chart
     for unit, pattern in _NAMES.items():
