@@ -50,11 +50,15 @@ def met(learner, schema, rows=(300, 200)):
     Features have a product in them that no linear model sees.
     """
     first, second = (crossed(random_task(i, n, schema)) for i, n in enumerate(rows))
-    kept = bounded(first, schema, 200, np.random.default_rng(0))
+    kept = kept_rows(first, schema, 200)
     state, _ = learner.update(None, learner.init(jax.random.key(0)), kept, None)
     support = support_batch(second, schema, np.arange(100), 20, np.random.default_rng(0))
     parts = zip(task_rows(kept), support_rows(support), strict=True)
     return state, support, [np.concatenate(part) for part in parts]
+
+
+def kept_rows(task, schema, rows):
+    return bounded(task, schema, rows, np.random.default_rng(0))
 
 
 def crossed(task):
@@ -118,7 +122,7 @@ def test_rows_of_one_label_decide_it_and_no_rows_decide_0(schema, problem, metho
         state = learner.init(jax.random.key(0))
         if label is not None:
             same = task._replace(y=np.full(60, label))
-            state, _ = learner.update(None, state, bounded(same, schema, 64, None), None)
+            state, _ = learner.update(None, state, kept_rows(same, schema, 64), None)
         decided = learner.predict(learner.adapt(state, nobody), task.x) > 0
         assert (decided == bool(label)).all()
 
