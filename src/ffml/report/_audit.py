@@ -8,7 +8,6 @@ from ffml.online.metrics import GapStatistics
 from ffml.report._audit_charts import audit_charts, gaps_with_intervals
 from ffml.report._figures import figure
 from ffml.report._numbers import counted, interval, listed, percent, points, points_interval, rate
-from ffml.report._periods import with_periods
 from ffml.runs.audit import Audit
 from ffml.runs.gate import to_document
 
@@ -43,7 +42,7 @@ def _context(audit: Audit) -> dict[str, Any]:
         "what": what_was_read(audit),
         "gaps": _gap_rows(audit),
         "over_time": len(decisions.tasks) > 1,
-        "figures": [figure(with_periods(chart, decisions.tasks)) for chart in audit_charts(audit)],
+        "figures": [figure(chart) for chart in audit_charts(audit)],
         "columns": [_column(column) for column in audit.columns],
         "labelled": decisions.labelled_rows > 0,
         "rounds": _round_rows(audit),
