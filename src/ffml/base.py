@@ -80,9 +80,10 @@ class Task(NamedTuple):
 
     name: str
     x: np.ndarray  # (n, features) float32, never holding a protected attribute
-    y: np.ndarray  # (n,) labels 0/1
+    y: np.ndarray  # (n,) labels 0/1; -1 where the label is not known yet
     groups: np.ndarray  # (n, sensitive columns) group codes
     missing: np.ndarray | None = None  # (columns,) missing values of a table's inputs, if known
+    ids: np.ndarray | None = None  # (n,) texts by which labels find their rows later
 
 
 @dataclass(frozen=True)

@@ -75,9 +75,13 @@ def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None)
 
 def forest_of(model: Any, x: np.ndarray) -> Forest:
     """Copy a fitted model's trees, and make sure that both decide alike about some of the rows."""
+    from threadpoolctl import threadpool_limits
+
     forest = _as_arrays(model)
     some = x[:: max(len(x) // 200, 1)]
-    if not np.allclose(forest_logits(forest, some), model.decision_function(some), atol=1e-6):
+    with threadpool_limits(1):  # threads that wait for each other take longest on a busy machine
+        expected = model.decision_function(some)
+    if not np.allclose(forest_logits(forest, some), expected, atol=1e-6):
         raise FFMLError(
             "this scikit-learn keeps its trees in a way that ffml does not know; install the "
             "version of constraints.txt, or do without boosting"

@@ -25,6 +25,15 @@ class Split(NamedTuple):
     validation: np.ndarray
 
 
+class Decided(NamedTuple):
+    """What was decided about people of a task; positive where the logit is above 0."""
+
+    rows: np.ndarray  # (n,) their positions in the task
+    logits: np.ndarray  # (n,) float32
+    probabilities: np.ndarray  # (n,) of label 1, as people are told
+
+
+NO_DECISION = Decided(np.zeros(0, int), np.zeros(0, np.float32), np.zeros(0))
 NOBODY = Split(np.zeros(0, int), np.zeros(0, int))
 
 
@@ -92,9 +101,27 @@ def judge(
     problem: Problem, learner: Learner, params: Params, task: Task, schema: Schema, rows: np.ndarray
 ) -> Judgement:
     """Decide on the validation rows and compare with their labels and groups."""
+    return judge_decisions(problem, schema, task, decisions(learner, params, task, rows))
+
+
+def decisions(learner: Learner, params: Params, task: Task, rows: np.ndarray) -> Decided:
+    """Decide about rows, padded like `padded_batch`."""
+    missing = bucket(len(rows), SMALLEST_BUCKET) - len(rows)
+    x = np.pad(task.x[rows], ((0, missing), (0, 0)))
+    logits = np.asarray(learner.predict(params, x), np.float32)
+    chances = _probabilities(learner, params, x, logits)
+    return Decided(rows, logits[: len(rows)], np.asarray(chances[: len(rows)], float))
+
+
+def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decided) -> Judgement:
+    """Compare decisions with labels and groups, as far as the labels are known."""
+    known = task.y[decided.rows] >= 0
+    if len(known) and not known.any():
+        return not_judged(problem, schema, "no labels yet")
+    rows, logits, probabilities = (part[known] for part in decided)
     batch = padded_batch(task, schema, rows)
-    padded_logits = np.asarray(learner.predict(params, batch.x), np.float32)
-    logits, labels, groups = padded_logits[: len(rows)], task.y[rows], task.groups[rows]
+    padded_logits = np.pad(logits, (0, len(batch.y) - len(rows)))
+    labels, groups = task.y[rows], task.groups[rows]
     tables = {
         column.name: metrics.contingency_table(labels, logits > 0, groups[:, i], len(column.groups))
         for i, column in enumerate(schema.sensitive)
@@ -115,9 +142,7 @@ def judge(
         undefined,
         tables,
         np.where(rows_behind > 0, constraint, np.nan),
-        reliability_counts(
-            _probabilities(learner, params, batch.x, padded_logits)[: len(rows)], labels
-        ),
+        reliability_counts(probabilities, labels),
     )
 
 
@@ -130,13 +155,13 @@ def _probabilities(
     return 1 / (1 + np.exp(-np.clip(logits.astype(float), -80, 80)))
 
 
-def not_judged(problem: Problem, schema: Schema) -> Judgement:
-    """Judge nobody: every number is undefined, for the one reason that there was no decision."""
+def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Judgement:
+    """Judge nobody: every number is undefined, for the one reason given."""
     tables = {c.name: np.zeros((len(c.groups), 2, 2), int) for c in schema.sensitive}
     nothing = metrics.worst([metrics.judge(table) for table in tables.values()])
     values = nothing.values | {"loss": np.nan, "dbc": np.nan}
-    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], "not judged")
-    unmeasured = np.full(problem.num_constraints, np.nan)
+    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], why)
+    unmeasured = np.full(problem.num_constraints, np.nan, np.float32)
     return Judgement(values, undefined, tables, unmeasured, np.zeros((NUM_BINS, len(COUNTS))))
 
 

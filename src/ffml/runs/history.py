@@ -21,6 +21,7 @@ def history_document(rounds: Sequence["Round"]) -> dict[str, Any]:
     return columns | {
         "seconds": [r.seconds for r in rounds],
         "drift": [[list(drift) for drift in r.drift] for r in rounds],
+        "n_unlabelled": [r.n_unlabelled for r in rounds],
         "metrics": list(rounds[0].metrics),
         "tables": list(rounds[0].tables),
     }
@@ -45,10 +46,12 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
     younger = {_PREFIX + "reliability": np.zeros((len(document["round"]), NUM_BINS, len(COUNTS)))}
     arrays = younger | dict(arrays)  # a run of 0.1 or 0.2 has not counted them
     metrics = arrays[_PREFIX + "metrics"].tolist()
+    zeros = [0] * len(document["round"])  # in runs of an earlier ffml all labels were there
     return [
         Round(
             **{name: document[name][t] for name in (*_PLAIN, "seconds")},
             **{name: arrays[_PREFIX + name][t] for name in _ARRAYS},
+            n_unlabelled=document.get("n_unlabelled", zeros)[t],
             metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
             tables={column: counts[t] for column, counts in tables.items()},
             drift=tuple(Drift(*found) for found in drift[t]),
