@@ -36,7 +36,7 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
     said.append(_right_sentence(part))
     if found := summary.get("without_fairness"):
         said.append(_without_sentence(found))
-    return said
+    return said + list(summary.get("remarks", ()))
 
 
 def rates_sentence(column: str, rates: Mapping[str, Any]) -> str:
