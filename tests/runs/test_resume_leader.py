@@ -43,8 +43,8 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(stopped, tmp_path, monk
 
 
 def test_it_is_run_from_the_command_line(run_main, tmp_path):
-    small = [*SMALL, *sets("shots=10")]
-    run = ["run", "synthetic", "--method", "leader", *small, "--rounds", 4, "--out"]
+    small = [*SMALL, *sets("shots=10", "rounds=4")]
+    run = ["run", "synthetic", "--method", "leader", *small, "--out"]
     for folder in ("one", "two"):
         code, _, err = run_main(*run, folder)
         assert code == 0, err

@@ -43,7 +43,7 @@ def fit_forest(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Forest:
     Rows of unequal weight are drawn by it, as often as there are rows: scikit-learn takes many
     times as long to find the bins of weighted rows.
     """
-    if np.ptp(weight) > 1e-6 * np.max(weight, initial=0.0):
+    if len(y) and np.ptp(weight) > 1e-6 * np.max(weight):
         drawn = np.random.default_rng(0).choice(len(y), len(y), p=weight / weight.sum())
         x, y = x[drawn], y[drawn]
     if not 0 < y.sum() < len(y):
