@@ -98,9 +98,10 @@ def test_a_folder_and_a_label_of_zeros_and_ones(loans, tmp_path):
     (tmp_path / "parts").mkdir()
     for name, rows in loans.replace({"target": {"yes": 1, "no": 0}}).groupby("branch"):
         rows.to_csv(tmp_path / "parts" / f"{name}.csv", index=False)
-    done = answer("", "", "", "", arguments=("parts",))
-    assert done.exit_code == 0 and "2. The favourable value of target is 1." in done.output
-    assert set(read_config_of("parts.toml").data_options) == {"label", "sensitive", "drop"}
+    done = answer("", "", "", "", "", arguments=("parts",))
+    assert done.exit_code == 0 and "(0 or 1)? [1]" in done.output
+    options = read_config_of("parts.toml").data_options
+    assert set(options) == {"label", "positive", "sensitive", "drop"} and options["positive"] == "1"
 
 
 def test_nothing_is_written_half_or_over(loans, tmp_path):

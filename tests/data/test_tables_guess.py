@@ -114,13 +114,13 @@ def test_all_that_is_missing_is_asked_for_at_once(tmp_path):
 
 
 def test_the_favourable_value_is_asked_for_with_the_rest(tmp_path):
-    lines = [f"{'yes' if i % 2 else 'no'},{i % 3},{i % 28 + 1}.1.2024" for i in range(ROWS)]
+    lines = [f"{'paid' if i % 2 else 'late'},{i % 3},{i % 28 + 1}.1.2024" for i in range(ROWS)]
     (tmp_path / "t.csv").write_text("\n".join(["hired,race,day", *lines, ""]))
     with pytest.raises(FFMLError) as caught:
         guess_roles(open_table(tmp_path / "t.csv"), label="hired")
     assert str(caught.value) == (
         "the table leaves open what its columns are; give --positive --task. Candidates: "
-        "--positive no, yes; --task day, or --time day --by month"
+        "--positive late, paid; --task day, or --time day --by month"
     )
     given = guess_roles(open_table(tmp_path / "t.csv"), label="hired", task="day")
     assert given.guessed == {"sensitive": "race"}  # what is favourable is asked for later

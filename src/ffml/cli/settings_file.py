@@ -9,7 +9,7 @@ class Answers(NamedTuple):
     """What a run needs to know about a table."""
 
     label: str
-    positive: str | None
+    positive: str
     sensitive: tuple[str, ...]
     task: str | None  # None: a folder's files, or periods of time
     time: str | None
@@ -39,8 +39,7 @@ def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
         "[data_options]",
         f"label = {_toml(answers.label)}  # the column to predict",
     ]
-    if answers.positive is not None:
-        lines.append(f"positive = {_toml(answers.positive)}  # its favourable value")
+    lines.append(f"positive = {_toml(answers.positive)}  # its favourable value")
     groups = ", ".join(map(_toml, answers.sensitive))
     lines.append(f"sensitive = [{groups}]  # whose groups are compared; never an input")
     lines += [f"{k} = {_toml(value)}  # {why}" for k, (value, why) in tasks.items() if value]

@@ -63,15 +63,12 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
         lambda text: _column(text, free),
     )
     free.remove(label)
-    values, positive = looks[label].values, None
-    if needs_positive(values):
-        positive = _ask(
-            f"2. Which value of {label} is the favourable one ({' or '.join(values)})?",
-            None,
-            lambda text: _one_of(text, values) if looks[label].distinct <= len(values) else text,
-        )
-    else:
-        typer.echo(f"2. The favourable value of {label} is {values[-1]}.")
+    values = looks[label].values
+    positive = _ask(
+        f"2. Which value of {label} is the favourable one ({' or '.join(values)})?",
+        None if needs_positive(values) else values[-1],
+        lambda text: _one_of(text, values) if looks[label].distinct <= len(values) else text,
+    )
     sensitive = _ask(
         "3. Which groups are compared? Name a column, or several with commas between them.",
         _guess("sensitive", looks, free),

@@ -31,6 +31,7 @@ class Round:
     metrics: dict[str, float]  # see `ffml.online.metrics.judge`, and loss, dbc; NaN where undefined
     undefined: dict[str, str]  # metric -> why it is undefined
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
+    reliability: np.ndarray  # (10, 3) counts by tenths of probability
     constraint: np.ndarray  # (m,) on the validation rows, NaN where not measurable
     multipliers: np.ndarray  # (m,) after learning
     violation: np.ndarray  # (m,) Σ_t g_i so far
@@ -126,6 +127,7 @@ class OnlineLoop:
             metrics=judgement.metrics,
             undefined=judgement.undefined,
             tables=judgement.tables,
+            reliability=judgement.reliability,
             constraint=judgement.constraint,
             multipliers=np.asarray(self.pair.multipliers),
             violation=self.violation,

@@ -8,7 +8,6 @@ from ffml.online.metrics import GapStatistics
 from ffml.report._audit_charts import audit_charts, gaps_with_intervals
 from ffml.report._figures import figure
 from ffml.report._numbers import counted, interval, listed, percent, points, points_interval, rate
-from ffml.report._periods import with_periods
 from ffml.runs.audit import Audit
 from ffml.runs.gate import to_document
 

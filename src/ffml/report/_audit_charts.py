@@ -1,5 +1,6 @@
 """The curves of an audit: gaps, rates and evidence, round by round."""
 
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -20,7 +21,7 @@ def audit_charts(audit: Audit) -> list[Chart]:
     decided = audit.decisions.decided()
     for i, (column, found) in enumerate(zip(audit.decisions.columns, audit.columns, strict=True)):
         charts.append(_gap_chart(f"gap-{i}", audit, column, decided[column.name]))
-        charts.append(_rate_chart(f"rate-{i}", column, decided[column.name]))
+        charts.append(_rate_chart(f"rate-{i}", audit, column, decided[column.name]))
         if found.alarms:
             charts.append(_evidence_chart(f"evidence-{i}", audit, found))
     return charts
@@ -58,16 +59,21 @@ def _gap_chart(key: str, audit: Audit, column: SensitiveColumn, tables: np.ndarr
         f"Gap by {column.name}",
         "Decision rate of a group minus that of the others, in percentage points.",
         series,
-        len(tables),
+        audit.decisions.tasks,
     )
 
 
-def _rate_chart(key: str, column: SensitiveColumn, tables: np.ndarray) -> Chart:
+def _rate_chart(key: str, audit: Audit, column: SensitiveColumn, tables: np.ndarray) -> Chart:
     rates = metrics.selection_rates(tables)
     series = [Series(g, rates[:, i], **_style(i)) for i, g in enumerate(column.groups)]
     caption = "Share of positive decisions in each group."
     return _chart(
-        key, f"Decision rates by {column.name}", caption, series, len(rates), unit_interval=True
+        key,
+        f"Decision rates by {column.name}",
+        caption,
+        series,
+        audit.decisions.tasks,
+        unit_interval=True,
     )
 
 
@@ -83,7 +89,7 @@ def _evidence_chart(key: str, audit: Audit, found: ColumnAudit) -> Chart:
         "Logarithm (base 10) of what bets on such a gap have turned 1 into. At the line the alarm "
         "comes; it stands, however often one looks.",
         series,
-        len(audit.decisions.tasks),
+        audit.decisions.tasks,
         infeasible_above=found.alarms[0].log_needed / np.log(10),
     )
 
@@ -93,7 +99,7 @@ def _chart(
     title: str,
     caption: str,
     series: list[Series],
-    rounds: int,
+    names: Sequence[str],
     unit_interval: bool = False,
     infeasible_above: float | None = None,
 ) -> Chart:
@@ -101,7 +107,8 @@ def _chart(
         key=key,
         title=title,
         caption=caption,
-        rounds=np.arange(1, rounds + 1),
+        places=np.arange(1, len(names) + 1),
+        names=tuple(names),
         series=series,
         undefined=np.isnan(np.stack([line.values for line in series])).any(axis=0),
         unit_interval=unit_interval,

@@ -6,7 +6,7 @@ intervals: no sentence says that a model is fair.
 
 import numpy as np
 
-from ffml.report import _card_results, _facts, _recipe, _words
+from ffml.report import _answer, _card_results, _facts, _recipe, _words
 from ffml.report._files import Run
 from ffml.report._markdown import bullets, escape, fenced, items, table
 from ffml.report._numbers import UNDEFINED, counted, listed
@@ -36,7 +36,16 @@ def model_card(run: Run) -> str:
 
 def _title(run: Run) -> list[str]:
     name = f"{run.config.get('method')} on {_words.data_name(run)}"
-    parts = [f"# Model card: {escape(name)}", escape(_words.summary_paragraph(run))]
+    header = ["over the judged people", "last third", "all rounds"]
+    parts = [
+        f"# Model card: {escape(name)}",
+        escape(" ".join(_answer.sentences(run.summary))),
+        table(header, [list(map(escape, row)) for row in _answer.rows(run.summary)]),
+        "Gaps in points, with 95 % intervals. In the long-run gap, a mean of signed gaps, opposite"
+        " gaps cancel; the typical gap is how far apart groups are within a task, chance taken"
+        " out.",
+        escape(_words.behind_paragraph(run)),
+    ]
     if run.summary.get("status") != "complete":
         done = counted(len(run.rounds), "round")
         parts.append(f"**The run was interrupted**; this card covers the {done} that were done.")
@@ -114,7 +123,7 @@ def _limitations(run: Run) -> list[str]:
         " is too.",
         "Pooled figures mix gaps within tasks with gaps between them. Intervals treat rows as"
         " independent of each other, and later populations may differ from all of these.",
-        "Probabilities have not been calibrated.",
+        _words.reliability_sentence(run) or "Probabilities have not been calibrated.",
     ]
     if run.constraints:
         within, measured = _words.rounds_within_bounds(run)

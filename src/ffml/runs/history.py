@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ffml.online.reliability import COUNTS, NUM_BINS
+
 if TYPE_CHECKING:  # it needs JAX, which reading tables does not
     from ffml.online.loop import Round
 
 _PLAIN = ("round", "task", "n_rows", "n_support", "n_validation", "undefined", "iterations")
-_ARRAYS = ("constraint", "multipliers", "violation", "clipped_violation")
+_ARRAYS = ("constraint", "multipliers", "violation", "clipped_violation", "reliability")
 _PREFIX = "history."
 
 
@@ -40,6 +42,8 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
 
     drift = document.get("drift") or [[]] * len(document["round"])  # older runs did not watch
     tables = history_tables(document, arrays)
+    younger = {_PREFIX + "reliability": np.zeros((len(document["round"]), NUM_BINS, len(COUNTS)))}
+    arrays = younger | dict(arrays)  # a run of 0.1 or 0.2 has not counted them
     metrics = arrays[_PREFIX + "metrics"].tolist()
     return [
         Round(

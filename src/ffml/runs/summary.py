@@ -7,7 +7,9 @@ import numpy as np
 
 from ffml.base import SensitiveColumn
 from ffml.online import metrics
+from ffml.online.answer import Asked, answer
 from ffml.online.loop import Round
+from ffml.online.reliability import reliability
 from ffml.online.summary import last_third, summarise
 from ffml.runs.by_column import by_column
 
@@ -17,8 +19,17 @@ def run_summary(
     columns: Sequence[SensitiveColumn],
     constraint_names: Sequence[str],
     status: str,
+    asked: Asked,
 ) -> dict[str, Any]:
-    """Means over all rounds and over the last third, rows pooled, and each column by itself."""
+    """Say in numbers what a run came to: the answer first, then everything behind it.
+
+    Args:
+        rounds: those that were done.
+        columns: the sensitive ones.
+        constraint_names: of the problem.
+        status: "complete" or "interrupted".
+        asked: notions with their largest gaps, None where no gap was asked for.
+    """
     rows = [_averaged(record) | {"n_validation": record.n_validation} for record in rounds]
     tables = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     last = rounds[-1]
@@ -26,11 +37,16 @@ def run_summary(
         "status": status,
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
+        "answer": answer(tables, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "pooled": pooled_metrics(rounds, columns),
         "pooled_last_third": pooled_metrics(last_third(rounds), columns),
         "by_column": by_column(tables, tuple(columns)),
         "drift": drift_summary(rounds),
+        "reliability": {
+            "all": reliability(_summed(rounds)),
+            "last_third": reliability(_summed(last_third(rounds))),
+        },
         "collapsed_rounds": int(np.nansum([row["collapsed"] for row in rows])),
         "multipliers": dict(zip(constraint_names, last.multipliers.tolist(), strict=True)),
         "violation": dict(zip(constraint_names, last.violation.tolist(), strict=True)),
@@ -38,6 +54,10 @@ def run_summary(
             zip(constraint_names, last.clipped_violation.tolist(), strict=True)
         ),
     }
+
+
+def _summed(rounds: Sequence[Round]) -> np.ndarray:
+    return np.sum([record.reliability for record in rounds], axis=0)
 
 
 def _averaged(record: Round) -> dict[str, float]:
