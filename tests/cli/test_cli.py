@@ -19,6 +19,8 @@ from ffml.methods import METHODS, PARTS
 from ffml.problem.models import MODELS
 from ffml.wrappers import WRAPPERS
 
+FFML = ["--method", "ffml"]
+
 
 def ffml(*arguments, cwd, **environment):
     return subprocess.run(
@@ -115,10 +117,10 @@ BAD = [
         "the wrapper 'corrected' moves the bounds of a method's constraints, and this method",
     ),
     (["adult", *sets("model=mpl")], "unknown model 'mpl'; did you mean 'mlp'?"),
-    (["adult", *sets("inner=grad")], "unknown inner 'grad'; did you mean 'gradient'?"),
+    (["adult", *FFML, *sets("inner=grad")], "unknown inner 'grad'; did you mean 'gradient'?"),
     (["adult", *sets("outr_lr=1")], "unknown setting 'outr_lr'; did you mean 'outer_lr'? See 'f"),
     (["adult", *sets("shot=1")], "unknown setting 'shot'; did you mean 'shots'? See 'ffml methods"),
-    (["adult", *sets("lr=1")], "unknown setting of ffml 'lr'; known: outer_lr, dual_lr"),
+    (["adult", *FFML, *sets("lr=1")], "unknown setting of ffml 'lr'; known: outer_lr, dual_lr"),
     (["adult", *sets("outer_lr")], "--set takes NAME=VALUE such as outer_lr=0.1, got 'outer_lr'"),
     (["adult", *sets("outer_lr=a")], "setting 'outer_lr' takes a number, got 'a'"),
     (["adult", *sets("method=twp")], "'method' is no setting; give it as --method"),
@@ -139,16 +141,16 @@ BAD = [
         ["synthetic", "--notion", "dbc", "--notion", "equal-opportunity"] + ["--max-gap", "1"] * 3,
         "give one max_gap, or one for each of the 2 notions; got 3",
     ),
-    (["bank", *sets("outer.penalty=-1")], "outer.penalty must be >= 0, got -1"),
+    (["bank", *FFML, *sets("outer.penalty=-1")], "outer.penalty must be >= 0, got -1"),
     (["adult", *sets("problem.positive_weight=0")], "positive_weight must be > 0, got 0.0"),
-    (["adult", *sets("inner.lr=0")], "inner.lr must be > 0, got 0.0"),
-    (["adult", *sets("inner.num_steps=0")], "inner.num_steps must be >= 1, got 0"),
+    (["adult", *FFML, *sets("inner.lr=0")], "inner.lr must be > 0, got 0.0"),
+    (["adult", *FFML, *sets("inner.num_steps=0")], "inner.num_steps must be >= 1, got 0"),
     (["adult", *sets("seed=x")], "setting 'seed' takes a whole number, got 'x'"),
     (["adult", *sets("seed=-1")], "seed must be >= 0, got -1"),
     (["adult", "--set", "rounds=0"], "rounds must be >= 1, got 0"),
     (["adult", *sets("model=mlp", "model.hidden=a,b")], "'model.hidden' takes a whole number, g"),
     (["adult", *sets("model=mlp", "model.hidden=0")], "hidden must be one or more widths >= 1"),
-    (["adult", *sets("model.hidden=4")], "unknown setting of ffml 'model.hidden'"),
+    (["adult", *FFML, *sets("model.hidden=4")], "unknown setting of ffml 'model.hidden'"),
     (["adult", *sets("validation_fraction=1")], "validation_fraction must be between 0 and 1"),
     (["bank", *sets("shots=0")], "shots must be >= 1, got 0"),
     (["adult", *sets("notion.temperature=0")], "temperature must be > 0, got 0.0"),
@@ -297,11 +299,12 @@ def test_a_new_method_is_reached_from_the_command_line(run_main, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "wrappers"),
     [
-        ([], ["corrected"]),
+        ([], ["evened", "boosted"]),
+        (FFML, ["corrected"]),
         (["--with", "none"], []),
-        (["--with", "evened"], ["corrected", "evened"]),
+        ([*FFML, "--with", "evened"], ["corrected", "evened"]),
         (["--with", "none", "--with", "evened"], ["evened"]),
-        (["--with", "corrected"], ["corrected"]),
+        ([*FFML, "--with", "corrected"], ["corrected"]),
         (["--method", "twp"], []),
         (["--config", "c.json"], ["evened"]),
         (["--config", "c.json", "--with", "none"], []),
@@ -313,7 +316,8 @@ def test_wrappers_are_added_to_those_of_the_preset_or_the_file(given, wrappers, 
 
 
 def test_what_a_file_says_of_parts_that_are_exchanged_is_left_out(planned, tmp_path):
-    settings = {"inner": "primal-dual", "inner.lr": 0.5, "seed": 3, "data": "synthetic"}
+    settings = {"method": "ffml", "inner": "primal-dual", "inner.lr": 0.5}
+    settings |= {"seed": 3, "data": "synthetic"}
     (tmp_path / "c.json").write_text(json.dumps(settings))
     kept = planned("--config", "c.json")
     assert (kept.recipe.settings["inner.lr"], kept.seed, kept.data) == (0.5, 3, "synthetic")

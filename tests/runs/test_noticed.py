@@ -45,7 +45,7 @@ def test_a_run_in_time_order_that_says_what_it_noticed(tmp_path, run_main):
     said = "Input 'income' changed in round 4 (2024-04): about 1,000 times larger than before."
     page = (tmp_path / "run" / "report.html").read_text()
     assert '<section id="warnings">' in page and said.replace("'", "&#39;") in page
-    assert ">2024-01<" in page and ">month<" in page  # the axes of the charts
+    assert ">2024-01<" in page  # the axes of the charts
     card = (tmp_path / "run" / "model_card.md").read_text()
     assert "## Warnings" in card and "about 1,000 times larger" in card
     # A run that is resumed, and a decision about new people, know the same.

@@ -12,7 +12,16 @@ import pandas as pd
 import pytest
 from loans import ROLES, write_loans
 
-QUICK = ["--set", "num_outer_steps=3", "--set", "inner.num_steps=1", "--set", "shots=20"]
+QUICK = [
+    "--method",
+    "ffml",
+    "--set",
+    "num_outer_steps=3",
+    "--set",
+    "inner.num_steps=1",
+    "--set",
+    "shots=20",
+]
 SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=64"]
 
 

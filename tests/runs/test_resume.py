@@ -184,7 +184,16 @@ def test_two_processes_do_not_write_to_one_folder(workshop, tmp_path):
 
 # -- the command line, and real kills --------------------------------------------------------
 
-QUICK = ["--set", "num_outer_steps=2", "--set", "inner.num_steps=1", "--set", "shots=10"]
+QUICK = [
+    "--method",
+    "ffml",
+    "--set",
+    "num_outer_steps=2",
+    "--set",
+    "inner.num_steps=1",
+    "--set",
+    "shots=10",
+]
 SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=64"]
 MEMORY = ["--set", "memory_policy=recent", "--set", "memory_capacity=6"]
 ARGUMENTS = ["synthetic", *QUICK, *SMALL, *MEMORY]

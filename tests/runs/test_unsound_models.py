@@ -12,7 +12,17 @@ from ffml.experiment.config import RunConfig, check_settings
 from ffml.limits import LARGEST
 from ffml.runs.container import pack, read
 
-QUICK = ["--set", "num_outer_steps=1", "--set", "inner.num_steps=1", "--set", "shots=5", "--quiet"]
+QUICK = [
+    "--method",
+    "ffml",
+    "--set",
+    "num_outer_steps=1",
+    "--set",
+    "inner.num_steps=1",
+    "--set",
+    "shots=5",
+    "--quiet",
+]
 ROLES = ["--label", "y", "--sensitive", "sex", "--task", "town"]
 ROWS = [
     f"{20 + i % 50},{'ab'[i % 2]},{'FM'[i % 3 == 0]},{i % 5 < 2:d},{i // 30}" for i in range(90)
