@@ -114,6 +114,23 @@ def leader(problem: Problem, *, inverse_l2: float = 1.0, shots: int = 100) -> Le
         pair=lambda state: Pair({"w": state.weights[:-1], "b": state.weights[-1]}, no_multiplier),
         pure=False,
         constrained=False,
+        remarks=lambda state: (_remark(float(best_trust(state.losses))),),
+    )
+
+
+def _remark(trust: float) -> str:
+    """Say whether adapting to a task's own labels has paid.
+
+    >>> _remark(0.0)
+    'Adapting to the labels of each task did not pay: one model serves all tasks.'
+    """
+    if trust == 0:
+        return "Adapting to the labels of each task did not pay: one model serves all tasks."
+    if trust == 1:
+        return "Labels of a task count as much as those of the tasks before: tasks are much alike."
+    return (
+        f"Adapting to each task pays: each of its labels counts as much as {trust:g} of the tasks "
+        "before."
     )
 
 

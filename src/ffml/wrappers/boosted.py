@@ -97,6 +97,7 @@ def boosted(method: Method, *, growth: float = 1.25) -> Method:
             update=update,
             knowledge=lambda state: state._replace(inner=learner.knowledge(state.inner)),
             pair=lambda boosted: learner.pair(boosted.inner),
+            remarks=lambda boosted: learner.remarks(boosted.inner),
             describe=describe,
             study=study,
         )

@@ -186,6 +186,10 @@ def evened(
             positive = score > threshold
             return np.where(positive, logits.clip(CERTAIN), logits.clip(max=0)).astype(np.float32)
 
+        def unpriced(params: EvenedParams, x: Array) -> np.ndarray:
+            chances = at_rate(params.params, float(params.label_rate), x)
+            return _logit(chances) - _logit(params.prices.unpriced)
+
         def off_by(evened: Evened, parts: Halves) -> tuple[np.ndarray, ...]:
             """Return how far gaps are from what is expected, its chance, and the rows behind it."""
             support, query = parts
@@ -225,6 +229,8 @@ def evened(
             describe=lambda evened, x: learner.describe(evened.inner, x),
             study=_within(learner),
             chances=lambda params, x: at_rate(params.params, float(params.label_rate), x),
+            unpriced=unpriced,
+            remarks=lambda evened: learner.remarks(evened.inner),
         )
 
     return wrapped

@@ -36,6 +36,7 @@ class Prices(NamedTuple):
     inside: np.ndarray  # (m,) Q: share of the people who count in a comparison, of its group
     outside: np.ndarray  # (m,) R: and of those who count and do not belong to it
     threshold: np.ndarray  # () τ
+    unpriced: np.ndarray  # () τ without any price; another one where a share is selected
 
 
 class People(NamedTuple):
@@ -135,7 +136,9 @@ def smallest_prices(
     share, people = share[there], People(*(part[there] for part in people))
     center, width = (np.asarray(part, float) for part in bounds(problem))
     nothing = np.zeros(len(center))
-    found = Prices(nothing, share @ people.inside, share @ people.outside, np.zeros(()))
+    found = Prices(
+        nothing, share @ people.inside, share @ people.outside, np.zeros(()), np.zeros(())
+    )
     effect = influence(found, people)
     size = np.sqrt(share @ effect**2)
     told = size > LEAST_INFLUENCE
@@ -153,7 +156,11 @@ def smallest_prices(
         if told[i]:
             price = _solved(gap, price, i, width[i], HIGHEST_PRICE / size[i])
     scores = people.p - effect @ price
-    return found._replace(price=price, threshold=np.asarray(threshold(scores, share), float))
+    return found._replace(
+        price=price,
+        threshold=np.asarray(threshold(scores, share), float),
+        unpriced=np.asarray(threshold(people.p, share), float),
+    )
 
 
 class _Own:
