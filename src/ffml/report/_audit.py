@@ -42,7 +42,7 @@ def _context(audit: Audit) -> dict[str, Any]:
         "what": what_was_read(audit),
         "gaps": _gap_rows(audit),
         "over_time": len(decisions.tasks) > 1,
-        "figures": [figure(with_periods(chart, decisions.tasks)) for chart in audit_charts(audit)],
+        "figures": [figure(chart) for chart in audit_charts(audit)],
         "columns": [_column(column) for column in audit.columns],
         "labelled": decisions.labelled_rows > 0,
         "rounds": _round_rows(audit),
