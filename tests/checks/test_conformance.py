@@ -18,7 +18,7 @@ from ffml.wrappers import WRAPPERS
 
 QUICK = {"inner.num_steps": 1, "num_outer_steps": 3, "num_steps": 3, "max_iter": 2}
 MEMORY = MemorySettings(tasks_per_round=4, rows_per_task=64)
-UNCONSTRAINED = ("m-ftml", "refit", "fairlearn-dp", "fairlearn-eo")
+UNCONSTRAINED = ("leader", "m-ftml", "refit", "fairlearn-dp", "fairlearn-eo")
 
 
 def quick(method, *wrappers, **settings):
