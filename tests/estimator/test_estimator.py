@@ -174,11 +174,14 @@ def test_without_a_constraint_groups_may_be_known_and_are_then_measured():
 # -- every entry of every registry ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrappers", [None, ["evened"]], ids=["plain", "evened"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "wrappers"),
+    [*((method, None) for method in METHODS), ("ffml", ["evened"]), ("refit", ["evened"])],
+)
 def test_every_method_can_be_fitted_adapted_and_pickled(method, wrappers):
     takes = {*known_settings(Recipe(method)), "tasks_per_round", "rows_per_task"}
-    settings = {name: value for name, value in QUICK.items() if name in takes}
+    quick = QUICK | {"num_steps": 10, "max_iter": 3}
+    settings = {name: value for name, value in quick.items() if name in takes}
     model = FairMetaClassifier(method, wrappers=wrappers, shots=10, settings=settings)
     model.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
     adapted = model.adapt(X[SUPPORT], Y[SUPPORT], sensitive_features=SEX[SUPPORT])
