@@ -21,8 +21,8 @@ def month(number: int, rows: int = 200) -> pd.DataFrame:
 FEATURES = ["job", "income", "age"]  # never the sensitive column
 ffml.configure()  # one JAX device a core, and a compilation cache
 model = ffml.FairMetaClassifier(
-    constraint="demographic-parity",
-    bound=0.02,
+    notion="demographic-parity",
+    max_gap=0.02,
     settings={"inner.lr": 1.0, "inner.shrinkage": 20, "num_outer_steps": 20, "tasks_per_round": 8},
 )
 for number in range(1, 9):

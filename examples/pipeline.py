@@ -34,7 +34,7 @@ squares = make_column_transformer(
 )
 search = GridSearchCV(
     make_pipeline(squares, StandardScaler(), classifier),
-    {"fairmetaclassifier__bound": [0.02, 0.3]},
+    {"fairmetaclassifier__max_gap": [0.02, 0.3]},
     scoring={
         "balanced_accuracy": "balanced_accuracy",
         "parity": make_scorer(parity).set_score_request(sensitive_features=True),
@@ -46,7 +46,7 @@ search.fit(X, y, sensitive_features=sex, tasks=town)
 results = search.cv_results_
 for i, parameters in enumerate(results["params"]):
     print(
-        f"bound {parameters['fairmetaclassifier__bound']}: DP ratio "
+        f"max_gap {parameters['fairmetaclassifier__max_gap']}: DP ratio "
         f"{results['mean_test_parity'][i]:.2f}, balanced accuracy "
         f"{results['mean_test_balanced_accuracy'][i]:.2f}"
     )

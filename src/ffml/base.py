@@ -33,11 +33,21 @@ class SensitiveColumn:
 
 @dataclass(frozen=True)
 class Schema:
-    """What all tasks of a stream have in common."""
+    """What all tasks of a stream have in common.
+
+    Columns of x are the ``features``, then the ``hints``: columns that tell groups rather than
+    labels, which only corrections look at, never a model.
+    """
 
     features: tuple[str, ...]
     sensitive: tuple[SensitiveColumn, ...]
     label: str = "label"
+    hints: tuple[str, ...] = ()
+
+    @property
+    def num_columns(self) -> int:
+        """Count the columns of x."""
+        return len(self.features) + len(self.hints)
 
     @property
     def contrasts(self) -> tuple[str, ...]:
@@ -223,6 +233,10 @@ class Learner(NamedTuple):
     makes the decision for a new task from it and the task's support rows, and changes nothing;
     ``update`` learns once the task is revealed. Nobody else looks into a state: ``pair`` shows θ
     and λ.
+
+    A learner may add columns to what it is told of people: ``describe`` is called once for each
+    task, when it arrives, so that the columns know nothing of its labels; ``study`` learns how to
+    describe. Both get features as they came, everything else gets them standardised.
     """
 
     init: Callable[[Array], Any]  # key -> state
@@ -236,6 +250,9 @@ class Learner(NamedTuple):
     uses_unlabelled: bool = False  # whether adapt looks at ``support.unlabelled``
     constrained: bool = True  # whether it learns from the problem's constraints
     step_sizes: tuple[str, ...] = ()  # settings to lower where numbers are no longer finite
+    describe: Callable[[Any, Array], Array] = lambda knowledge, x: x  # -> x and more columns
+    study: Callable[[Array, Any, LabelledTask], Any] | None = None  # key, state, tasks -> state
+    chances: Callable[[Params, Array], Array] | None = None  # params, x -> P(label 1) (n,)
 
 
 Method = Callable[[Problem], Learner]

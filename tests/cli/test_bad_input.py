@@ -46,7 +46,7 @@ CONFIGS = {
     "unknown key": ({"outr_lr": 0.1}, "unknown setting 'outr_lr'; did you mean 'outer_lr'? See"),
     "unknown key of a run": ({"run": {"sed": 1}}, "unknown setting 'sed'; did you mean 'seed'?"),
     "another's setting": ({"penalty": 0.1}, "unknown setting of ffml 'penalty'"),
-    "bound out of range": ({"bounds": [-1.0]}, "bound of demographic-parity must be >= 0"),
+    "bound out of range": ({"max_gap": [-1.0]}, "max_gap must be >= 0, got -1"),
     "wrong kind": ([1, 2], "holds no settings; it must be an object"),
     "unknown method": ({"method": "fml"}, "unknown method 'fml'; did you mean 'ffml'?"),
     "unknown wrapper": ({"wrappers": ["evend"]}, "unknown wrapper 'evend'; did you mean 'evened'?"),
@@ -68,7 +68,7 @@ CONFIGS = {
         "setting 'settings' takes an object with names and values, got [1]",
     ),
     "list of options": ({"data_options": [1]}, "setting 'data_options' takes an object with names"),
-    "one bound": ({"bounds": 0.1}, "setting 'bounds' takes a list of numbers, got 0.1"),
+    "one bound": ({"max_gap": 0.1}, "setting 'max_gap' takes a list of numbers or null, got 0.1"),
     "a list for a number": ({"problem.l2": [1]}, "setting 'problem.l2' takes a number, got (1,)"),
     "a word for a number": ({"inner.lr": "a"}, "setting 'inner.lr' takes a number, got 'a'"),
     "words for widths": (
@@ -82,8 +82,11 @@ CONFIGS = {
         "setting 'problem.natural_rates' takes true or false, got 1",
     ),
     "a number for an optimizer": ({"optimizer": 5}, "setting 'optimizer' takes a word, got 5"),
-    "no bound": ({"bounds": [None]}, "setting 'bounds' takes a list of numbers, got (None,)"),
-    "infinite": ({"run": {"bounds": [float("inf")]}}, "setting 'bounds' must be finite, got inf"),
+    "no bound": (
+        {"max_gap": [None]},
+        "setting 'max_gap' takes a list of numbers or null, got (None,)",
+    ),
+    "infinite": ({"run": {"max_gap": [float("inf")]}}, "setting 'max_gap' must be finite, got inf"),
     "too large": ({"seed": 10**30}, "setting 'seed' must be less than 2^63, got 1000"),
     "option of another kind": (
         {"data.num_tasks": "x"},
@@ -130,7 +133,7 @@ def test_bad_options_of_a_table(options, message, tmp_path, run_main):
 
 
 NUMBERS = {
-    "ffml": "bounds notion.temperature problem.l2 problem.positive_weight validation_fraction "
+    "ffml": "max_gap notion.temperature problem.l2 problem.positive_weight validation_fraction "
     "judge_from inner.lr inner.shrinkage outer.penalty outer_lr dual_lr damping radius "
     "initial_multiplier corrected.memory",
     "twp": "lr penalty",
@@ -151,7 +154,7 @@ def test_numbers_must_be_finite(method, name, value, tmp_path, run_main):
 
 
 WRONG = [
-    (("run", "bounds"), [None], "setting 'bounds' takes a list of numbers, got (None,)"),
+    (("run", "max_gap"), [None], "setting 'max_gap' takes a list of numbers or null, got (None,)"),
     (("run", "seed"), "0", "setting 'seed' takes a whole number, got '0'"),
     (("run", "recipe"), 5, "config.json does not say what to run; restore a copy of it"),
     (("run", "recipe", "method"), ["ffml"], "setting 'method' takes a word, got ('ffml',)"),

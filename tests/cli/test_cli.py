@@ -89,7 +89,7 @@ def test_quiet_says_nothing(run_main, tmp_path):
 BAD = [
     (["adlt"], "unknown data set 'adlt': did you mean 'adult'?"),
     (["adult", "--method", "fml"], "unknown method 'fml'; did you mean 'ffml'?"),
-    (["adult", "--constraint", "equalised-odds"], "did you mean 'equalized-odds'?"),
+    (["adult", "--notion", "equalised-odds"], "did you mean 'equalized-odds'?"),
     (["adult", "--with", "evend"], "unknown wrapper 'evend'; did you mean 'evened'?"),
     (
         ["synthetic", "--method", "refit", "--with", "corrected"],
@@ -108,12 +108,17 @@ BAD = [
         ["adult", "--with", "none", *sets("corrected.memory=0.5")],
         "'corrected.memory' is a setting of the wrapper 'corrected'; add --with corrected",
     ),
-    (["adult", "--bound", "-0.1"], "bound of demographic-parity must be >= 0, got -0.1"),
-    (["synthetic", "--bound", "0", "--bound", "1"], "give one bound; got 2"),
+    (["adult", "--max-gap", "5"], "max_gap must be <= 1, got 5; 0.05 is 5 points"),
     (
-        ["synthetic", "--constraint", "dbc", "--constraint", "equal-opportunity"]
-        + ["--bound", "1"] * 3,
-        "give one bound, or one for each of the 2; got 3",
+        ["adult", "--max-gap", "none", "--max-gap", "1"],
+        "--max-gap takes a number such as 0.05, or none",
+    ),
+    (["adult", "--set", "bounds=0.1"], "setting 'bounds' is called 'max_gap' now"),
+    (["adult", "--max-gap", "-0.1"], "max_gap must be >= 0, got -0.1"),
+    (["synthetic", "--max-gap", "0", "--max-gap", "1"], "give one max_gap; got 2"),
+    (
+        ["synthetic", "--notion", "dbc", "--notion", "equal-opportunity"] + ["--max-gap", "1"] * 3,
+        "give one max_gap, or one for each of the 2 notions; got 3",
     ),
     (["bank", *sets("outer.penalty=-1")], "outer.penalty must be >= 0, got -1"),
     (["adult", *sets("problem.positive_weight=0")], "positive_weight must be > 0, got 0.0"),
@@ -197,7 +202,7 @@ def test_interrupted_run_leaves_whole_files(tmp_path):
     [
         ("datasets", ["adult", "41", "crime", "43", "bank", "50", "synthetic"]),
         ("methods", ["ffml", "gradient", "pooled", "mlp", "corrected", "evened"]),
-        ("constraints", ["dbc", "demographic-parity", "equal-opportunity", "equalized-odds"]),
+        ("notions", ["dbc", "demographic-parity", "equal-opportunity", "equalized-odds"]),
     ],
 )
 def test_listings(command, words, run_main, monkeypatch):
@@ -306,8 +311,8 @@ def test_the_config_of_a_run_is_the_whole_recipe(planned, tmp_path):
     paper = planned("crime", "--preset", "paper")
     (tmp_path / "config.json").write_text(json.dumps({"run": paper.to_json()}))
     assert planned("--config", "config.json") == paper
-    wider = planned("--config", "config.json", "--bound", "0.5", "--with", "evened")
-    assert wider.bounds == (0.5,) and wider.recipe.settings == paper.recipe.settings
+    wider = planned("--config", "config.json", "--max-gap", "0.5", "--with", "evened")
+    assert wider.max_gap == (0.5,) and wider.recipe.settings == paper.recipe.settings
 
 
 def test_options_of_the_data(planned):

@@ -116,8 +116,8 @@ REFUSED_BY_FIT = {
     ),
     "no groups": (
         {"sensitive_features": None},
-        "constraint 'demographic-parity' compares groups; pass sensitive_features, or set "
-        "constraint=None to learn without",
+        "notion 'demographic-parity' compares groups; pass sensitive_features, or set "
+        "max_gap=None to ask for no fairness",
     ),
     "one group": (
         {"sensitive_features": ["f"] * 240},
@@ -182,26 +182,30 @@ REFUSED_PARAMETERS = {
         {"model": "tree"},
         f"unknown model 'tree'; known: {', '.join(MODELS)}",
     ),
-    "constraint": (
-        {"constraint": "parity"},
-        "unknown constraint 'parity'; did you mean 'demographic-parity'? Known: "
+    "notion": (
+        {"notion": "parity"},
+        "unknown notion 'parity'; did you mean 'demographic-parity'? Known: "
         + ", ".join(CONSTRAINTS),
     ),
-    "second constraint": (
-        {"constraint": ["dbc", "dp"]},
-        f"unknown constraint 'dp'; known: {', '.join(CONSTRAINTS)}",
+    "second notion": (
+        {"notion": ["dbc", "dp"]},
+        f"unknown notion 'dp'; known: {', '.join(CONSTRAINTS)}",
     ),
-    "negative bound": (
-        {"bound": -0.1},
-        "bound of demographic-parity must be >= 0, got -0.1",
+    "negative gap": (
+        {"max_gap": -0.1},
+        "max_gap must be >= 0, got -0.1",
     ),
-    "two bounds": (
-        {"bound": [0.1, 0.2], "constraint": ["dbc", "equal-opportunity", "equalized-odds"]},
-        "give one bound, or one for each of the 3; got 2",
+    "two gaps": (
+        {"max_gap": [0.1, 0.2], "notion": ["dbc", "equal-opportunity", "equalized-odds"]},
+        "give one max_gap, or one for each of the 3 notions; got 2",
     ),
-    "text as bound": (
-        {"bound": "low"},
-        "bound must be a number, or one for each constraint: could not convert string to float: "
+    "no notion": (
+        {"notion": None},
+        "name a notion; max_gap=null asks for no fairness at all",
+    ),
+    "text as gap": (
+        {"max_gap": "low"},
+        "max_gap must be a number, or one for each notion: could not convert string to float: "
         "'low'",
     ),
     "unknown setting": (
@@ -233,7 +237,7 @@ REFUSED_PARAMETERS = {
         "'evened.memory' is a setting of the wrapper 'evened'; add --with evened",
     ),
     "nothing to keep within bounds": (
-        {"wrappers": "evened", "constraint": None},
+        {"wrappers": "evened", "max_gap": None},
         "the wrapper 'evened' keeps bounds, and nothing is bounded; give one",
     ),
     "bad setting": ({"settings": {"inner.lr": 0}}, "inner.lr must be > 0, got 0"),

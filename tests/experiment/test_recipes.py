@@ -7,7 +7,8 @@ import pytest
 
 from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.experiment.build import build_for
-from ffml.experiment.config import OWN_SETTINGS, RunConfig, configure_run
+from ffml.experiment.config import OWN_SETTINGS, RunConfig, asked_gaps, configure_run
+from ffml.experiment.configfile import read_config
 from ffml.experiment.presets import PRESETS, preset
 from ffml.experiment.recipes import (
     Recipe,
@@ -104,11 +105,11 @@ def test_a_part_that_is_exchanged_takes_the_presets_settings_of_the_old_one_with
 
 
 def test_what_is_given_wins_over_the_preset_and_that_over_defaults():
-    config = configure_run("adult", {"outer_lr": 0.5, "seed": 3, "bounds": (0.1,)}, "paper")
+    config = configure_run("adult", {"outer_lr": 0.5, "seed": 3, "max_gap": (0.1,)}, "paper")
     assert config.settings["outer_lr"] == 0.5  # given
     assert config.settings["damping"] == 60.0  # the paper's
     assert config.settings["radius"] == 100.0  # the method's
-    assert (config.seed, config.bounds) == (3, (0.1,))
+    assert (config.seed, config.max_gap) == (3, (0.1,))
     assert configure_run("adult", {}).recipe.wrappers == ("corrected",)
     assert configure_run("adult", {"wrappers": ()}).recipe.wrappers == ()
 
@@ -141,7 +142,7 @@ def test_every_setting_of_parts_and_wrappers_can_be_given():
             "evened.memory": 1.0,
         },
     )
-    problem = build_problem(recipe, SCHEMA, ("demographic-parity", "dbc"), (0.1,))
+    problem = build_problem(recipe, SCHEMA, (("demographic-parity", 0.1), ("dbc", 0.1)))
     assert problem.positive_weight == 2.0 and problem.num_constraints == 2
     learner = build_learner(recipe, problem, shots=7)
     assert learner.uses_unlabelled
@@ -151,7 +152,22 @@ def test_every_setting_of_parts_and_wrappers_can_be_given():
 
 def test_bounds_are_one_or_one_for_each_notion():
     both = "demographic-parity", "equal-opportunity"
-    problem = build_problem(Recipe(), SCHEMA, both, (0.1, 0.2))
+    problem = build_problem(Recipe(), SCHEMA, asked_gaps(both, (0.1, 0.2)))
     assert [notion.bound for notion in problem.constraints] == [0.1, 0.2]
-    with pytest.raises(FFMLError, match=r"^give one bound, or one for each of the 2; got 3$"):
-        build_problem(Recipe(), SCHEMA, both, (0.1, 0.2, 0.3))
+    assert asked_gaps(both, (0.1,)) == tuple((name, 0.1) for name in both)
+    message = "^give one max_gap, or one for each of the 2 notions; got 3$"
+    with pytest.raises(FFMLError, match=message):
+        asked_gaps(both, (0.1, 0.2, 0.3))
+
+
+def test_no_gap_asks_for_no_fairness_and_files_of_earlier_versions_say_it_otherwise(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text('{"constraints": [], "bounds": [0.02]}')
+    for config in (
+        configure_run("synthetic", {"max_gap": None}),
+        configure_run("synthetic", read_config(path).settings),
+    ):
+        assert config.asked == () and config.max_gap is None
+        assert build_for(config, SCHEMA)[0].num_constraints == 0
+    path.write_text('{"constraints": ["equal-opportunity"], "bounds": [0.1]}')
+    assert configure_run("adult", read_config(path).settings).asked == (("equal-opportunity", 0.1),)

@@ -18,7 +18,7 @@ from ffml.online.judge import split_rows
 def played():
     """A loop whose decisions look at people, after two rounds, and its next task."""
     recipe = replace(CONFIG.recipe, wrappers=("evened",))
-    experiment = build(replace(CONFIG, recipe=recipe, constraints=("demographic-parity",)))
+    experiment = build(replace(CONFIG, recipe=recipe, notions=("demographic-parity",)))
     first, second, third, *_ = experiment.stream.tasks()
     for task in (first, second):
         experiment.loop.step(task)

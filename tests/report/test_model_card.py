@@ -169,7 +169,7 @@ def test_every_setting_and_version_is_there(card):
     assert ["inner.lr", "0.001"] in rows and ["radius", "1e+06"] in rows
     assert "jax: 0.7.0" in card.words and "From the same data set" in card.words
     [fence] = [token for token in card.tokens if token.type == "fence"]
-    assert fence.content == "ffml run adult --method ffml --bound 0.02\n"
+    assert fence.content == "ffml run adult --method ffml --max-gap 0.02\n"
 
 
 def test_names_are_shown_and_do_nothing(tmp_path):

@@ -169,7 +169,7 @@ def make_config(columns, names):
     return {
         "ffml_version": "0.1.0",
         "created": "2024-05-06T07:08:09",
-        "command": "ffml run adult --method ffml --bound 0.02",
+        "command": "ffml run adult --method ffml --max-gap 0.02",
         "data": {
             "name": "adult",
             "summary": "Census records, one task per country of birth; who earns over 50,000?",
@@ -183,8 +183,8 @@ def make_config(columns, names):
         "method": "ffml",
         "method_summary": "Meta-learned pair of parameters and multipliers.",
         "model": "mlp",
-        "constraint": ["demographic-parity"] if names else [],
-        "bound": [0.02] if names else [],
+        "notions": ["demographic-parity"],
+        "max_gap": [0.02] if names else None,
         "seed": 0,
         "rounds": None,
         "wrappers": ["corrected"],
@@ -551,7 +551,7 @@ def test_missing_file_is_named(run_dir, tmp_path, name):
     [
         ("config.json", "{", "not valid JSON"),
         ("config.json", '{"data": "x"}', "has a damaged 'data'"),
-        ("config.json", '{"bound": [null]}', "has a damaged 'bound'"),
+        ("config.json", '{"max_gap": [null]}', "has a damaged 'max_gap'"),
         ("config.json", '{"data": {"num_tasks": "x"}}', "has a damaged 'num_tasks'"),
         ("summary.json", "[]", "must hold a JSON object"),
         ("summary.json", "{}", "lacks the last third's means"),
@@ -564,7 +564,7 @@ def test_missing_file_is_named(run_dir, tmp_path, name):
         ("config.json", '{"wrappers": "evened"}', "has a damaged 'wrappers'"),
         ("config.json", '{"recipe": {"settings": [1]}}', "has a damaged 'settings'"),
         ("config.json", '{"data": {"sensitive": [1]}}', "has a damaged 'sensitive'"),
-        ("config.json", '{"bound": ["a"]}', "has a damaged 'bound'"),
+        ("config.json", '{"bound": ["a"]}', "has a damaged 'max_gap'"),
         ("rounds.csv", "round,task\n1,a\n", "lacks the column"),
         ("rounds.csv", "", "lacks the column"),
         ("groups.csv", "round,column,group,n,n_label_1,n_selected\n1,sex\n", "not whole"),

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from workshop import CONFIG, ROUNDS, Workshop, exact, hurry, outcome, play
 
+import ffml.report
 from ffml.base import FFMLError
 from ffml.experiment.build import build, build_for
 from ffml.experiment.recipes import Recipe
 from ffml.methods import METHODS
-from ffml.runs.adapting import adapted_logits
+from ffml.runs.adapting import adapted
 from ffml.runs.artifact import load_model
 from ffml.runs.config import rebuilt_experiment, refuse_changes, run_config, saved_config
 from ffml.runs.container import DamagedFileError, pack, read, unpack
@@ -333,7 +334,7 @@ def test_what_is_no_model_is_refused(runs, tmp_path):
 
 @pytest.mark.parametrize("method", ["refit", "twp"])
 def test_a_model_file_holds_what_decisions_need_and_nobodys_rows(method, tmp_path, workshop):
-    config = replace(CONFIG, recipe=Recipe(method, ("evened",)), constraints=CONFIG.constraints[:1])
+    config = replace(CONFIG, recipe=Recipe(method, ("evened",)), notions=CONFIG.notions[:1])
     directory = RunDirectory(tmp_path, build(config))
     directory.start()
     play(directory)
@@ -369,10 +370,27 @@ def test_the_golden_run_predicts_but_does_not_learn_on():
     message = "^an older ffml wrote this run, .* its model still predicts .* start a new run$"
     for attempt in (
         lambda: rebuilt_experiment(saved_config(GOLDEN / "run")),
-        lambda: adapted_logits(load_model(GOLDEN / "run"), None),
+        lambda: adapted(load_model(GOLDEN / "run"), None),
     ):
         with pytest.raises(FFMLError, match=message):
             attempt()
+
+
+def test_a_run_of_earlier_names_goes_on(tmp_path):
+    """Its settings are called constraints and bounds; config.json, checkpoint and model say so."""
+    run = Path(shutil.copytree(GOLDEN.with_name("checkpoint-2") / "run", tmp_path / "run"))
+    saved = saved_config(run)
+    assert saved["run"]["bounds"] == [0.02, 0.05]
+    experiment = rebuilt_experiment(saved)
+    assert experiment.config.asked == (("demographic-parity", 0.02), ("equal-opportunity", 0.05))
+    directory = RunDirectory(run, experiment)
+    directory.resume()
+    assert len(directory.rounds) == 2
+    for task in directory.tasks():
+        directory.add(directory.experiment.loop.step(task))
+    report = directory.finish("complete", ffml.report.write_pages)
+    assert len(directory.rounds) == 3
+    assert "demographic-parity within 0.02 and equal-opportunity within 0.05" in report.read_text()
 
 
 def test_changes_are_named_as_people_know_them(tmp_path):

@@ -89,7 +89,7 @@ RUNS = {
         "model.hidden must be <= 4096",
     ),
     "seed beyond JAX": (["seed"], 2**64, "'seed' must be less than 2^63"),
-    "bounds are no list": (["bounds"], 0.1, "'bounds' takes a list of numbers"),
+    "bounds are no list": (["max_gap"], 0.1, "'max_gap' takes a list of numbers"),
     "no recipe": (["recipe"], [1], "does not say what to run"),
     "settings are no object": (["recipe", "settings"], [1], "'settings' takes an object"),
     "wrappers are no list": (["recipe", "wrappers"], "evened", "'wrappers' takes a list of words"),
@@ -149,4 +149,4 @@ def test_limits_hold_for_data_too():
         with pytest.raises(FFMLError, match="must be <= 10000000, got"):
             check_settings(RunConfig("synthetic", options))
     with pytest.raises(FFMLError, match="bounds has 101 entries; the limit is 100"):
-        check_settings(RunConfig("synthetic", bounds=(0.1,) * 101))
+        check_settings(RunConfig("synthetic", max_gap=(0.1,) * 101))

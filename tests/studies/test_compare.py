@@ -44,7 +44,7 @@ def test_every_setting_makes_another_key():
         "data": "crime",
         "data_options": {"sensitive": ("race",)},
         "recipe": Recipe("twp"),
-        "constraints": ("dbc",),
+        "notions": ("dbc",),
         "rounds": 3,
         "memory_policy": "recent",
     }
@@ -53,7 +53,7 @@ def test_every_setting_makes_another_key():
         value = changed.get(f.name)
         if value is None:
             default = getattr(config, f.name)
-            value = tuple(b + 1 for b in default) if f.name == "bounds" else default + 1
+            value = tuple(b + 1 for b in default) if f.name == "max_gap" else default + 1
         keys.add(RunSpec("x", replace(config, **{f.name: value})).key)
     recipes = [
         Recipe(settings={"inner.lr": 0.5}),
@@ -187,16 +187,16 @@ def test_settings_go_to_those_that_have_them():
 
 
 def test_variants_have_settings_and_names_of_their_own():
-    loose = Variant("loose", "ffml", {"bounds": (0.3,), "problem.l2": 0.0})
+    loose = Variant("loose", "ffml", {"max_gap": (0.3,), "problem.l2": 0.0})
     plain, varied, twp = plan(
         ["adult"], ["ffml", loose, "twp", "ffml"], seeds=[0], settings={"problem.l2": 0.1}
     )
     assert [c.label for c in (plain, varied, twp)] == ["ffml", "loose", "twp"]
-    assert varied.config.bounds == (0.3,) and varied.config.settings["problem.l2"] == 0.0
-    same = {"bounds": plain.config.bounds, "problem.l2": 0.1}
+    assert varied.config.max_gap == (0.3,) and varied.config.settings["problem.l2"] == 0.0
+    same = {"max_gap": plain.config.max_gap, "problem.l2": 0.1}
     assert varied.config.settings | same == plain.config.settings
     with pytest.raises(FFMLError, match="'loose' is the name of two variants"):
-        plan(["adult"], [loose, Variant("loose", "ffml", {"bounds": (0.2,)})])
+        plan(["adult"], [loose, Variant("loose", "ffml", {"max_gap": (0.2,)})])
 
 
 def test_variants_have_parts_and_wrappers_of_their_own():
@@ -377,9 +377,9 @@ BAD = [
     (["--data", "adlt"], "unknown data set 'adlt': did you mean 'adult'?"),
     (["--data", "nowhere.csv"], "nowhere.csv"),
     (["--method", "fml"], "unknown method 'fml'; did you mean 'ffml'?"),
-    (["--method", "fml bounds=0.1"], "unknown method 'fml'; did you mean 'ffml'?"),
-    (["--method", "ffml bounds"], "--method 'ffml …' takes NAME=VALUE such as outer_lr=0.1"),
-    (["--method", "ffml bound=0.1"], "unknown setting 'bound'; did you mean 'bounds'?"),
+    (["--method", "fml max_gap=0.1"], "unknown method 'fml'; did you mean 'ffml'?"),
+    (["--method", "ffml max_gap"], "--method 'ffml …' takes NAME=VALUE such as outer_lr=0.1"),
+    (["--method", "ffml bound=0.1"], "setting 'bound' is called 'max_gap' now"),
     (["--method", "twp damping=1"], "none of the methods has a setting 'damping'"),
     (["--method", "ffml with=evend"], "unknown wrapper 'evend'; did you mean 'evened'?"),
     (["--method", "refit with=corrected"], "the wrapper 'corrected' moves the bounds"),
@@ -395,10 +395,10 @@ BAD = [
     (["--set", "problem.l2=small"], "setting 'problem.l2' takes a number, got 'small'"),
     (["--set", "num_outer_steps=2.5"], "setting 'num_outer_steps' takes a whole number, got '2.5'"),
     (["--set", "inner.lr=null"], "setting 'inner.lr' takes a number, got 'null'"),
-    (["--set", "bounds=0.1,a"], "setting 'bounds' takes a number, got 'a'"),
+    (["--set", "max_gap=0.1,a"], "setting 'max_gap' takes a number, got 'a'"),
     (["--set", "rounds=many"], "setting 'rounds' takes a whole number or null, got 'many'"),
     (["--set", "seed=1"], "'seed' differs between the cells; change it by seeds"),
-    (["--set", "constraints=dpc"], "unknown constraint 'dpc'; did you mean 'dbc'?"),
+    (["--set", "notions=dpc"], "unknown notion 'dpc'; did you mean 'dbc'?"),
     (["--set", "inner.num_steps=0"], "inner.num_steps must be >= 1, got 0"),
     (["--rounds", "0"], "rounds must be >= 1, got 0"),
     (["--validation", "1"], "validation_fraction must be between 0 and 1, got 1.0"),

@@ -73,7 +73,7 @@ def test_runs_follow_the_paper():
         assert by_label[label]["num_steps"] == 3000
     assert by_label["TWP"]["lr"] == by_label["OGDLC"]["lr"] == by_label["GenOLC"]["lr"] == 0.1
     assert {s["model"] for s in by_label.values()} == {"mlp"}
-    assert {s["constraints"] for s in by_label.values()} == {("dbc",)}
+    assert {s["notions"] for s in by_label.values()} == {("dbc",)}
 
 
 def test_the_quick_setting_does_less_of_everything():

@@ -103,11 +103,11 @@ def assert_same_as_alone(search, store, members, tolerance=2e-4, people=0):
 
 def test_settings_of_ffml_learn_together_as_alone(tmp_path):
     tried = [
-        {"inner.lr": 0.05, "bounds": (0.0,), "problem.l2": 0.0, "notion.temperature": 0.5}
+        {"inner.lr": 0.05, "max_gap": (0.0,), "problem.l2": 0.0, "notion.temperature": 0.5}
         | {"damping": 0.1, "outer.penalty": 0.0, "problem.positive_weight": 1.0},
-        {"inner.lr": 0.5, "bounds": (0.1,), "problem.l2": 0.1, "notion.temperature": 2.0}
+        {"inner.lr": 0.5, "max_gap": (0.1,), "problem.l2": 0.1, "notion.temperature": 2.0}
         | {"damping": 5.0, "outer.penalty": 3.0, "problem.positive_weight": 2.0},
-        {"inner.lr": 0.1, "bounds": (0.02,), "problem.l2": 0.01, "notion.temperature": 1.0}
+        {"inner.lr": 0.1, "max_gap": (0.02,), "problem.l2": 0.01, "notion.temperature": 1.0}
         | {"damping": 0.02, "outer.penalty": 10.0, "problem.positive_weight": 1.5},
     ]
     common = TINY | {"inner.num_steps": 1, "num_outer_steps": 3, "initial_multiplier": 0.5}
@@ -125,7 +125,7 @@ def test_settings_of_wrapped_methods_learn_together_as_alone(tmp_path):
     """
     common = FAST | {"wrappers": ("corrected", "evened")}
     tried = [
-        {"bounds": (bound,), "corrected.memory": memory, "evened.memory": memory}
+        {"max_gap": (bound,), "corrected.memory": memory, "evened.memory": memory}
         | {"problem.positive_weight": weight}
         for bound, memory, weight in ((0.0, 0.5, 1.0), (0.3, 0.9, 3.0))
     ]
@@ -158,7 +158,7 @@ def test_every_number_of_a_recipe_can_be_traced(method):
     names = number_settings(known_kinds("synthetic", common, "default"))
     known = known_settings(Recipe(method, common.get("wrappers", ())))
     own = {name for name, setting in known.items() if setting.kind is float}
-    assert own <= names and {"bounds", "problem.l2", "notion.temperature"} <= names
+    assert own <= names and {"max_gap", "problem.l2", "notion.temperature"} <= names
     assert not names & {"shots", "seed", "rounds", "validation_fraction", "judge_from", "model"}
     config = configure_run("synthetic", common)
     schema = build(config).stream.schema
@@ -185,19 +185,19 @@ def test_a_number_that_changes_the_program_gets_programs_of_its_own(tmp_path, mo
 def test_what_changes_the_program_is_apart(tmp_path):
     axes = {
         "strong_convexity": (None, 1, 2.0),
-        "bounds": ((0.1,), (0.1, 0.2)),
+        "max_gap": ((0.1,), (0.1, 0.2)),
         "model": ("linear",),
     }
-    common = FAST | {"constraints": ("dbc", "demographic-parity")}
+    common = FAST | {"notions": ("dbc", "demographic-parity")}
     tried = grid_settings(axes)
     search = tiny_search(tried, "gen-olc", seeds=(100, 101), given=common)
     chunks = unfinished_chunks(search, ChunkStore(tmp_path), check_search(search).schema)
     shapes = [{n: v.shape for n, v in chunk.values.items()} for chunk in chunks if chunk.seed > 100]
     assert shapes == [
-        {"bounds": (1, 1)},
-        {"bounds": (1, 2)},
-        {"strong_convexity": (2,), "bounds": (2, 1)},
-        {"strong_convexity": (2,), "bounds": (2, 2)},
+        {"max_gap": (1, 1)},
+        {"max_gap": (1, 2)},
+        {"strong_convexity": (2,), "max_gap": (2, 1)},
+        {"strong_convexity": (2,), "max_gap": (2, 2)},
     ]
     assert len({chunk.program for chunk in chunks}) == 4 and len(chunks) == 8
     assert sorted(c.key for chunk in chunks for c in chunk.cells) == sorted(
@@ -207,7 +207,7 @@ def test_what_changes_the_program_is_apart(tmp_path):
 
 def test_settings_without_a_number_are_computed_one_by_one(tmp_path):
     store = ChunkStore(tmp_path)
-    search = tiny_search(grid_settings({"constraints": (("dbc",),)}))
+    search = tiny_search(grid_settings({"notions": (("dbc",),)}))
     assert [(chunk.size, chunk.values) for chunk in computed(search, store)] == [(1, {})]
     assert set(store.load(search.cells)["setting"]) == {1}
 
@@ -244,7 +244,11 @@ def test_spaces_fit_every_method_that_learns(space):
 
 
 def test_draws_are_log_uniform_and_go_on():
-    axes = {"problem.l2": (0.0, 1e-4, 1.0), "model": ("linear", "mlp"), "bounds": ((0.01,), (0.1,))}
+    axes = {
+        "problem.l2": (0.0, 1e-4, 1.0),
+        "model": ("linear", "mlp"),
+        "max_gap": ((0.01,), (0.1,)),
+    }
     axes |= {"inner.num_steps": (1, 9)}
     few, many = draw_settings(axes, 3, kinds_of()), draw_settings(axes, 600, kinds_of())
     assert many[:3] == few
@@ -255,7 +259,7 @@ def test_draws_are_log_uniform_and_go_on():
     assert abs(positive.mean() + 2) < 0.2 and abs(positive.std() - 4 / 12**0.5) < 0.15
     assert {s["model"] for s in many} == {"linear", "mlp"}
     assert {s["inner.num_steps"] for s in many} == {1, 9}
-    assert all(0.01 <= s["bounds"][0] <= 0.1 for s in many)
+    assert all(0.01 <= s["max_gap"][0] <= 0.1 for s in many)
     assert draw_settings({"dual_lr": (None,)}, 1, kinds_of()) == [{"dual_lr": None}]
 
 
@@ -264,7 +268,7 @@ def test_draws_are_log_uniform_and_go_on():
     [
         ({"inner.lrr": (1,)}, "unknown setting of ffml 'inner.lrr'; did you mean 'inner.lr'?"),
         ({"lr": (1,)}, "unknown setting of ffml 'lr'"),
-        ({"bound": ((1,),)}, "unknown setting of ffml 'bound'; did you mean 'bounds'?"),
+        ({"gap": ((1,),)}, "unknown setting of ffml 'gap'; did you mean 'max_gap'?"),
         ({"seed": (1,)}, "'seed' is the same for all settings tried; use --seeds"),
         ({"method": ("twp",)}, "'method' is the same for all settings tried; use --method"),
         ({"problem.l2": ()}, "'problem.l2' has no values to try"),
@@ -309,7 +313,7 @@ def test_the_rounds_that_judge_are_the_middle_third(rounds):
         ({"settings": [{"problem.l2": -1.0}], "check": True}, "l2 must be >= 0, got -1.0"),
         ({"settings": [{"lr": -1.0}], "check": True}, "lr must be > 0, got -1.0"),
         ({"settings": [{"shots": 3}]}, "'shots' has both one value for all and several to try"),
-        ({"settings": [{"bounds": (0.1, 0.2, 0.3)}]}, "give one bound"),
+        ({"settings": [{"max_gap": (0.1, 0.2, 0.3)}]}, "give one max_gap"),
         ({"given": FAST | {"rounds": 1}, "check": True}, "needs 2 tasks or more; .* has 1"),
         ({"method": "refit", "settings": [{"inverse_l2": 1.0}], "given": {}}, "ffml compare --set"),
         ({"method": "twq"}, "unknown method 'twq'"),

@@ -177,8 +177,8 @@ def test_the_picture_of_one_setting_or_of_none_defined():
 def test_files_say_what_was_chosen_and_how(tmp_path):
     search = plan_search(
         "adult",
-        grid_settings({"bounds": ((0.02, 0.05),), "problem.l2": (0.0, 0.1)}),
-        given={"constraints": ("dbc", "equal-opportunity"), "rounds": 30},
+        grid_settings({"max_gap": ((0.02, 0.05),), "problem.l2": (0.0, 0.1)}),
+        given={"notions": ("dbc", "equal-opportunity"), "rounds": 30},
         seeds=(100, 101),
     )
     rows = {(1, 100): [(0.9, 0.9, 0.8, 0)], (1, 101): [(0.9, 0.9, 0.8, 0)]}
@@ -187,13 +187,13 @@ def test_files_say_what_was_chosen_and_how(tmp_path):
     write_search(tmp_path, search, Span(None, 30), table, Rule(), {"command": "ffml tune adult"})
     with (tmp_path / "settings.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
-    assert [(r["rank"], r["bounds"], r["problem.l2"]) for r in lines] == [
+    assert [(r["rank"], r["max_gap"], r["problem.l2"]) for r in lines] == [
         ("1", "0.02+0.05", "0.1"),
         ("2", "0.02+0.05", "0"),
     ]
     assert lines[0]["dp_of_ceiling"] == "1" and lines[0]["dp_of_ceiling_se"] == "0.01"
     chosen = json.loads((tmp_path / "chosen.json").read_text(encoding="utf-8"))
-    assert chosen["settings"] == {"bounds": [0.02, 0.05], "problem.l2": 0.1}
+    assert chosen["settings"] == {"max_gap": [0.02, 0.05], "problem.l2": 0.1}
     how = chosen["how"]
     assert how["rounds"] == {"first": 11, "last": 20, "of": 30} and how["seeds"] == [100, 101]
     assert (how["settings_tried"], how["settings_that_reach_the_targets"]) == (2, 1)

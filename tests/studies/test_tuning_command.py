@@ -16,14 +16,14 @@ SMALL = [
 
 def test_the_command(run_main, tmp_path):
     arguments = ["tune", "synthetic", *SMALL, "--seeds", "100,101", "--grid", "lr=0.1,0.5"]
-    code, out, err = run_main(*arguments, "--grid", "bounds=0.02,0.1")
+    code, out, err = run_main(*arguments, "--grid", "max_gap=0.02,0.1")
     assert (code, err) == (0, "")
     assert "4 settings of twp (lr, bounds) × 2 seeds; to compute: 2 chunks of 1 program" in out
     assert "judged in rounds 3 to 4 of 6 with at least 50 validation rows" in out
     assert "Best 4 of 4 settings" in out and "Chosen: lr " in out and "Rule: Among" in out
     folder = tmp_path / "tune" / "synthetic"
     before = (folder / "settings.csv").read_text(encoding="utf-8")
-    code, out, err = run_main(*arguments, "--grid", "bounds=0.02,0.1", "--json")
+    code, out, err = run_main(*arguments, "--grid", "max_gap=0.02,0.1", "--json")
     assert code == 0 and "8 of 8 runs finished already; to compute: 0 chunks" in err
     chosen = json.loads(out)
     assert chosen["how"]["command"].startswith("ffml tune synthetic --method twp")
@@ -38,7 +38,7 @@ def test_the_command(run_main, tmp_path):
     saved = json.loads((tmp_path / "run" / "config.json").read_text(encoding="utf-8"))["run"]
     assert saved["recipe"] == chosen["run"]["recipe"]
     assert saved["recipe"]["settings"]["lr"] == chosen["settings"]["lr"]
-    assert saved["bounds"] == chosen["settings"]["bounds"] and saved["seed"] == 0
+    assert saved["max_gap"] == chosen["settings"]["max_gap"] and saved["seed"] == 0
 
 
 def test_an_interrupted_command_says_how_to_go_on(run_main, tmp_path, monkeypatch):
@@ -70,7 +70,7 @@ def test_a_space_gives_way_to_what_is_given():
         min_validation=None,
     )
     search = _search(options)
-    assert "problem.l2" not in search.names and "bounds" in search.names
+    assert "problem.l2" not in search.names and "max_gap" in search.names
     assert all(config.settings["problem.l2"] == 0.5 for config in search.configs)
     assert search.seeds == (100, 101, 102, 103, 104)
     only = _search(options._replace(grid=("damping=1,2",)))
@@ -80,20 +80,20 @@ def test_a_space_gives_way_to_what_is_given():
     assert len(both.settings) == 5 and both.configs[0].settings["model"] == "mlp"
     assert all(1 <= s["damping"] <= 2 for s in both.settings)
     assert len(_search(options._replace(space="paper", given={})).settings) == 64
-    wrapped = _search(options._replace(method="ogdlc with=evened bounds=0.1", grid=("lr=1,2",)))
+    wrapped = _search(options._replace(method="ogdlc with=evened max_gap=0.1", grid=("lr=1,2",)))
     assert {c.recipe.wrappers for c in wrapped.configs} == {("evened",)}
     assert (wrapped.method, wrapped.names) == ("ogdlc", ("lr",))
-    assert {c.bounds for c in wrapped.configs} == {(0.1,)}
+    assert {c.max_gap for c in wrapped.configs} == {(0.1,)}
 
 
 def test_values_of_a_grid():
-    assert parse_grid(("model.hidden=40+40,8", "constraints=dbc+equal-opportunity,dbc")) == {
+    assert parse_grid(("model.hidden=40+40,8", "notions=dbc+equal-opportunity,dbc")) == {
         "model.hidden": ((40, 40), (8,)),
-        "constraints": (("dbc", "equal-opportunity"), ("dbc",)),
+        "notions": (("dbc", "equal-opportunity"), ("dbc",)),
     }
-    assert parse_grid(("problem.natural-rates=true,false", "bounds=1e+1+2")) == {
+    assert parse_grid(("problem.natural-rates=true,false", "max_gap=1e+1+2")) == {
         "problem.natural_rates": (True, False),
-        "bounds": ((10.0, 2),),
+        "max_gap": ((10.0, 2),),
     }
 
 

@@ -27,7 +27,7 @@ COMMANDS = (
     data.check,
     listings.datasets,
     listings.methods,
-    listings.constraints,
+    listings.notions,
 )
 for command in COMMANDS:
     app.command()(command)

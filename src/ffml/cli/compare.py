@@ -22,7 +22,7 @@ def compare(
         option(
             WHAT,
             "Method; give it again for several. Wrappers and settings of its own may follow: "
-            "'ffml with=corrected,evened bounds=0.1'. (default: all, see `ffml methods`)",
+            "'ffml with=corrected,evened max_gap=0.1'. (default: all, see `ffml methods`)",
         ),
     ] = None,
     settings: Annotated[

@@ -2,13 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ffml.base import FFMLError
 from ffml.cli import shared
 from ffml.cli.shared import option
+
+if TYPE_CHECKING:
+    from ffml.runs.artifact import SavedModel
+    from ffml.runs.predict import Rule
 
 
 def inspect(
@@ -72,6 +76,13 @@ def predict(
         list[str] | None,
         typer.Option(help="Column to carry over, such as an id; =1 becomes '=1 in a .csv file."),
     ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            help="From where on a decision is positive, in place of the run's: balanced, accuracy, "
+            "cost=5, rate=0.2, or a probability. Nothing is learned anew."
+        ),
+    ] = None,
     json_output: shared.Json = False,
 ) -> None:
     """Decide about the rows of a table with a model that a run has learned."""
@@ -83,19 +94,28 @@ def predict(
     saved = load_model(model)
     for note in saved.notes:
         typer.echo(f"note: {note}", err=True)
-    logits = None
-    if support is not None:
-        from ffml.runs.adapting import adapted_logits
-        from ffml.runtime import configure
-
-        configure(devices=1)
-        logits = adapted_logits(saved, open_table(support), open_table(table))
-    rows = write_decisions(predict_table(saved, open_table(table), keep or (), logits), out)
+    rule = _rule(saved, table, support, threshold)
+    rows = write_decisions(predict_table(saved, open_table(table), keep or (), rule), out)
     if json_output:
         typer.echo(json.dumps({"rows": rows, "out": str(out), "adapted": support is not None}))
         return
     how = f"adapted to {support}" if support else f"as learned in {saved.round} rounds"
     typer.echo(f"{rows:,} decisions ({how}): {out}")
+
+
+def _rule(
+    saved: "SavedModel", table: Path, support: Path | None, threshold: str | None
+) -> "Rule | None":
+    """Return how to decide where θ alone does not say it."""
+    if support is None and threshold is None and saved.decides_by_params:
+        return None
+    from ffml.data.tables import open_table
+    from ffml.runs.adapting import adapted
+    from ffml.runtime import configure
+
+    configure(devices=1)
+    labelled = None if support is None else open_table(support)
+    return adapted(saved, labelled, open_table(table), threshold)
 
 
 def _refuse_inputs(out: Path, inputs: list[Path]) -> None:

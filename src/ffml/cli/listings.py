@@ -1,4 +1,4 @@
-"""``ffml datasets``, ``ffml methods`` and ``ffml constraints``: what there is."""
+"""``ffml datasets``, ``ffml methods`` and ``ffml notions``: what there is."""
 
 from typing import Annotated, Any
 
@@ -50,13 +50,13 @@ def methods(
     _listing("What a run is put together from; ffml methods NAME lists settings", rows, json_output)
 
 
-def constraints(json_output: JSON = False) -> None:
-    """List the fairness constraints."""
+def notions(json_output: JSON = False) -> None:
+    """List what `ffml run --notion` can ask not to differ between groups."""
     from ffml.cli.catalogue import first_line
     from ffml.problem.notions import CONSTRAINTS
 
     _listing(
-        "Constraints (kept where the formula holds; ε is the bound)",
+        "Notions of fairness (kept where the formula holds; ε is --max-gap)",
         [{"name": name, "asks for": first_line(f)} for name, f in CONSTRAINTS.items()],
         json_output,
     )

@@ -38,16 +38,14 @@ class Live:
     def __enter__(self) -> Self:
         config, stream = self.experiment.config, self.experiment.stream
         columns = ", ".join(f"{c.name} ({' / '.join(c.groups)})" for c in stream.schema.sensitive)
-        bounds = config.bounds * (len(config.constraints) // len(config.bounds))
-        asked = zip(config.constraints, bounds, strict=True)
-        notions = ", ".join(f"{notion} ≤ {bound:g}" for notion, bound in asked)
+        asked = ", ".join(f"{notion} within {gap:g}" for notion, gap in config.asked)
         recipe = config.recipe
         wrappers = f" with {', '.join(recipe.wrappers)}" if recipe.wrappers else ""
         self.console.print(
             f"[bold]{recipe.method}[/bold]{wrappers} on [bold]{stream.name}[/bold]: "
             f"{self.total or '?'} tasks, {len(stream.schema.features)} features, protected: "
             f"{columns}\nmodel {recipe.part('model')}, seed {config.seed}\n"
-            f"wanted: {notions or 'nothing'}\n"
+            f"asked for: {asked or 'no fairness'}\n"
             "A round: adapt to the task's support rows, be judged on its other rows, then learn "
             "from it.\n",
             highlight=False,

@@ -17,21 +17,21 @@ WHAT = "What is wanted"
 def run(
     context: typer.Context,
     data: Annotated[str | None, shared.data_argument()] = None,
-    constraint: Annotated[
+    notion: Annotated[
         list[str] | None,
         option(
             WHAT,
-            "What must not differ between groups (see `ffml constraints`); give it again for "
+            "What must not differ between groups (see `ffml notions`); give it again for "
             "several. (default: demographic-parity)",
-            metavar="NOTION",
+            metavar="NAME",
         ),
     ] = None,
-    bound: Annotated[
-        list[float] | None,
+    max_gap: Annotated[
+        list[str] | None,
         option(
             WHAT,
-            "By how much it may differ: 0.05 is 5 points. One for all constraints, or one for "
-            "each. (default: 0.02)",
+            "By how much it may differ: 0.05 is 5 points; none asks for no fairness. One for all "
+            "notions, or one for each. (default: 0.05)",
             metavar="GAP",
         ),
     ] = None,
@@ -93,7 +93,7 @@ def run(
 ) -> None:
     """Learn from one population after another, and write a report about the gaps between groups.
 
-    [bold]Examples:[/bold] ffml run adult --bound 0.05
+    [bold]Examples:[/bold] ffml run adult --max-gap 0.02
 
     ffml run loans.csv --label approved --positive yes --sensitive sex --task month
     """
@@ -103,6 +103,7 @@ def run(
         _refuse_settings(context)
         resume_stream(resume, data=data, quiet=quiet, as_json=json_output)
         return
+    from ffml.cli.values import parse_max_gap
     from ffml.data.sources import find_data
     from ffml.experiment.configfile import Written, read_config
 
@@ -117,10 +118,12 @@ def run(
         query=query,
     )
     found = find_data(data or written.data, {**written.data_options, **options})
-    own = {"constraints": constraint, "bounds": bound, "rounds": rounds, "seed": seed}
-    for name, value in (own | {"method": method}).items():
+    own = {"notions": notion, "rounds": rounds, "seed": seed, "method": method}
+    for name, value in own.items():
         if value not in (None, []):
             given[name] = tuple(value) if isinstance(value, list) else value
+    if max_gap:
+        given["max_gap"] = parse_max_gap(max_gap)
     run_stream(
         found,
         written.settings,
@@ -147,7 +150,7 @@ def _command(sql_url: str | None) -> str:
 
 def _refuse_settings(context: typer.Context) -> None:
     """A resumed run has its settings already."""
-    named = {"wrappers": "with", "settings": "set"}
+    named = {"wrappers": "with", "settings": "set", "max_gap": "max-gap"}
     allowed = {"data", "resume", "quiet", "json_output"}
     for name in (name for name in context.params if name not in allowed):
         source = context.get_parameter_source(name)

@@ -35,7 +35,7 @@ def tune(
         option(
             WHAT,
             "Values of one setting, such as inner.lr=0.03,0.1,0.3; again for several: all "
-            "combinations are tried. + joins what belongs together: bounds=0.02+0.05,0.1+0.1",
+            "combinations are tried. + joins what belongs together: max_gap=0.02+0.05,0.1+0.1",
             metavar="NAME=V1,V2,…",
         ),
     ] = None,
@@ -95,7 +95,7 @@ def tune(
 ) -> None:
     """Try many settings and choose one, on seeds and rounds that no table reports.
 
-    [bold]Example:[/bold] ffml tune adult --grid bounds=0,0.02,0.05 --grid inner.lr=0.03,0.1,0.3
+    [bold]Example:[/bold] ffml tune adult --grid max_gap=0,0.02,0.05 --grid inner.lr=0.03,0.1,0.3
     """
     from ffml.cli.tuning import TuneOptions, tune_settings
     from ffml.cli.values import parse_seeds

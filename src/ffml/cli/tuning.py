@@ -14,7 +14,7 @@ from ffml.cli.values import parse_settings, parse_variant
 if TYPE_CHECKING:
     from ffml.studies.tuning import Search
 
-LISTS = ("constraints", "bounds", "model.hidden")  # whose values have parts, joined by +
+LISTS = ("notions", "max_gap", "model.hidden")  # whose values have parts, joined by +
 
 
 class TuneOptions(NamedTuple):
@@ -93,8 +93,8 @@ def tune_settings(
 def parse_grid(texts: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
     """Read ``name=v1,v2,…``; parts of one value are joined by +.
 
-    >>> parse_grid(("inner.lr=0.1,1e+0", "bounds=0.02,0.02+0.05", "dual_lr=null,1"))
-    {'inner.lr': (0.1, 1.0), 'bounds': ((0.02,), (0.02, 0.05)), 'dual_lr': (None, 1.0)}
+    >>> parse_grid(("inner.lr=0.1,1e+0", "max_gap=0.02,0.02+0.05", "dual_lr=null,1"))
+    {'inner.lr': (0.1, 1.0), 'max_gap': ((0.02,), (0.02, 0.05)), 'dual_lr': (None, 1.0)}
     """
     axes: dict[str, tuple[Any, ...]] = {}
     for text in texts:

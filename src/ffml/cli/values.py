@@ -69,10 +69,12 @@ def parse_settings(texts: Iterable[str], given_by: str = "--set") -> dict[str, A
 def parse_value(name: str, text: str, kind: Any) -> Any:
     """Read one value, and refuse one of another kind than the setting's.
 
-    >>> parse_value("bounds", "0.1,0.2", tuple[float, ...]), parse_value("seed", "7", int)
+    >>> parse_value("max_gap", "0.1,0.2", tuple[float, ...] | None), parse_value("seed", "7", int)
     ((0.1, 0.2), 7)
     """
     kinds = get_args(kind) if get_origin(kind) is not tuple and get_args(kind) else (kind,)
+    if type(None) in kinds and (text == "null" or (text == "none" and str not in kinds)):
+        return None
     several = next((k for k in kinds if get_origin(k) is tuple), None)
     if several is not None and ("," in text or str not in kinds):
         parts = [part.strip(" \"'") for part in text.strip("[]()").split(",")]
@@ -87,12 +89,28 @@ def parse_value(name: str, text: str, kind: Any) -> Any:
     return float(value) if float in kinds and int not in kinds and type(value) is int else value
 
 
+def parse_max_gap(texts: Sequence[str]) -> tuple[float, ...] | None:
+    """Read ``--max-gap``, one value or one for each notion; none asks for no fairness.
+
+    >>> parse_max_gap(["0.05", "0.1"]), parse_max_gap(["none"])
+    ((0.05, 0.1), None)
+    """
+    if list(texts) == ["none"]:
+        return None
+    try:
+        return tuple(map(float, texts))
+    except ValueError:
+        raise FFMLError(
+            f"--max-gap takes a number such as 0.05, or none, got '{', '.join(texts)}'"
+        ) from None
+
+
 def parse_variant(text: str) -> "Variant":
     """Read a method, wrappers and settings of its own; what was written is its name in tables.
 
-    >>> parse_variant("ffml  with=corrected,evened bounds=0,0.05")
-    Variant(label='ffml with=corrected,evened bounds=0,0.05', method='ffml',
-    settings={'bounds': (0.0, 0.05), 'wrappers': ('corrected', 'evened')})
+    >>> parse_variant("ffml  with=corrected,evened max_gap=0,0.05")
+    Variant(label='ffml with=corrected,evened max_gap=0,0.05', method='ffml',
+    settings={'max_gap': (0.0, 0.05), 'wrappers': ('corrected', 'evened')})
     """
     from ffml.studies.compare import Variant
 

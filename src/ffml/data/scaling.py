@@ -8,8 +8,9 @@ import numpy as np
 class RunningScaler(NamedTuple):
     """Mean and spread of every feature over all rows seen so far; no labels are involved.
 
-    Columns whose ``scaled`` is False (one-hot categories) pass as they are. A constant column
-    becomes 0. Chan's formula merges a batch in one step, whatever the batches' sizes.
+    Columns whose ``scaled`` is False (one-hot categories) pass as they are, and so do columns
+    beyond those it knows, which a learner has added. A constant column becomes 0. Chan's formula
+    merges a batch in one step, whatever the batches' sizes.
 
     >>> scaler = RunningScaler.empty(np.array([True, False]))
     >>> scaler = scaler.update(np.array([[1.0, 0.0], [3.0, 1.0]]))
@@ -32,7 +33,7 @@ class RunningScaler(NamedTuple):
         """Merge the rows of a batch."""
         if not len(x):
             return self
-        rows = np.asarray(x, float)
+        rows = np.asarray(x[:, : len(self.scaled)], float)
         mean = rows.mean(0)
         squares = ((rows - mean) ** 2).sum(0)
         num_rows = self.num_rows + len(rows)
@@ -50,4 +51,8 @@ class RunningScaler(NamedTuple):
         varies = deviation > 1e-12 * np.maximum(np.abs(self.mean), 1)
         offset = np.where(self.scaled, self.mean, 0.0)
         factor = np.where(self.scaled, varies / np.where(varies, deviation, 1.0), 1.0)
-        return ((x - offset) * factor).astype(np.float32)
+        known = len(self.scaled)
+        scaled = ((x[..., :known] - offset) * factor).astype(np.float32)
+        if x.shape[-1] == known:
+            return scaled
+        return np.concatenate([scaled, np.asarray(x[..., known:], np.float32)], axis=-1)

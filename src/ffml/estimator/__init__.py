@@ -33,8 +33,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that learns from one population after another and adapts to the next.
 
     It keeps a pair (θ, λ) from which a few steps on a few labelled rows fit a new population
-    (`adapt`). Decisions that differ between protected groups by more than ``bound`` cost it ever
-    more while it learns (``constraint``); what was reached is in ``rounds_``. Sensitive features
+    (`adapt`). Decisions that differ between protected groups by more than ``max_gap`` cost it ever
+    more while it learns (``notion``); what was reached is in ``rounds_``. Sensitive features
     are needed to learn and never to predict.
 
     In every round one *task* (the rows of one population) arrives: the method first decides on
@@ -47,9 +47,10 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         wrappers: names of `ffml.wrappers.WRAPPERS`, the first one innermost; None means those of
             the default recipe, and () none.
         model: a name of `ffml.models.MODELS`: "linear" or "mlp".
-        constraint: a name of `ffml.constraints.CONSTRAINTS`, several names, or None to learn
-            without a constraint; only then may ``sensitive_features`` be left out.
-        bound: the largest gap wanted, one for all constraints or one for each.
+        notion: what must not differ between groups: a name of `ffml.constraints.CONSTRAINTS`, or
+            several.
+        max_gap: by how much it may differ, one for all notions or one for each: 0.05 is 5 points.
+            None asks for no fairness; only then may ``sensitive_features`` be left out.
         shots: rows of each class that an adaptation uses; of more, so many are drawn.
         validation_fraction: share of a task's rows on which its round is judged.
         settings: other settings by the names that ``ffml run --set`` takes: the method's
@@ -102,8 +103,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         *,
         wrappers: Sequence[str] | None = None,
         model: str = "linear",
-        constraint: str | Sequence[str] | None = "demographic-parity",
-        bound: float | Sequence[float] = 0.02,
+        notion: str | Sequence[str] = "demographic-parity",
+        max_gap: float | Sequence[float] | None = 0.05,
         shots: int = 100,
         validation_fraction: float = 0.5,
         settings: Mapping[str, Any] | None = None,
@@ -112,8 +113,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self.method = method
         self.wrappers = wrappers
         self.model = model
-        self.constraint = constraint
-        self.bound = bound
+        self.notion = notion
+        self.max_gap = max_gap
         self.shots = shots
         self.validation_fraction = validation_fraction
         self.settings = settings
@@ -291,10 +292,10 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self, config: "RunConfig", sensitive_features: Any, num_rows: int, groups: Any = None
     ) -> tuple[SensitiveColumn, ...]:
         """Find the sensitive columns and their groups."""
-        if sensitive_features is None and config.constraints:
+        if sensitive_features is None and config.asked:
             raise FFMLError(
-                f"constraint {self.constraint!r} compares groups; pass sensitive_features, or set "
-                "constraint=None to learn without"
+                f"notion {self.notion!r} compares groups; pass sensitive_features, or set "
+                "max_gap=None to ask for no fairness"
             )
         found = inputs.read_groups(sensitive_features, num_rows)
         for name in found:

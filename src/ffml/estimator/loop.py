@@ -26,8 +26,8 @@ _PARAMETERS = {
     "method": "method",
     "wrappers": "wrappers",
     "model": "model",
-    "constraints": "constraint",
-    "bounds": "bound",
+    "notions": "notion",
+    "max_gap": "max_gap",
     "shots": "shots",
     "validation_fraction": "validation_fraction",
     "seed": "random_state",
@@ -50,8 +50,8 @@ class SavedLoop(NamedTuple):
 def configure(parameters: Mapping[str, Any]) -> RunConfig:
     """Turn the estimator's parameters into a run's configuration, refusing what cannot work."""
     given = dict(parameters)
-    given["constraints"] = _names(given.pop("constraint"))
-    given["bounds"] = _numbers(given.pop("bound"))
+    given["notions"] = _names(given.pop("notion"))
+    given["max_gap"] = _numbers(given["max_gap"])
     given["seed"] = _seed(given.pop("random_state"))
     wrappers = given.pop("wrappers")
     if wrappers is not None:
@@ -71,11 +71,13 @@ def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
     return () if given is None else tuple(np.ravel(given).tolist())
 
 
-def _numbers(bound: float | Sequence[float]) -> tuple[float, ...]:
+def _numbers(max_gap: float | Sequence[float] | None) -> tuple[float, ...] | None:
+    if max_gap is None:
+        return None
     try:
-        return tuple(float(value) for value in np.ravel(bound).tolist())
+        return tuple(float(value) for value in np.ravel(max_gap).tolist())
     except (TypeError, ValueError) as error:
-        raise FFMLError(f"bound must be a number, or one for each constraint: {error}") from error
+        raise FFMLError(f"max_gap must be a number, or one for each notion: {error}") from error
 
 
 def new_loop(config: RunConfig, schema: Schema, scaled: np.ndarray) -> OnlineLoop:
@@ -120,12 +122,11 @@ def decision(
     """
     width, columns = len(loop.schema.features), len(loop.schema.sensitive)
     nobody = Task("", np.zeros((1, width)), np.zeros(1), np.zeros((1, columns), np.int32))
-    scaled = (lambda x: x) if loop.scaler is None else loop.scaler.transform
     task = nobody if support is None else support
     params = loop.decide(
-        task._replace(x=scaled(task.x)),
+        task._replace(x=loop.prepared(task.x)),
         rows=np.arange(0) if support is None else None,
-        people=None if people is None else scaled(people),
+        people=None if people is None else loop.prepared(people),
     )
     return jax.tree.map(_double, params)
 
@@ -155,11 +156,11 @@ def functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
         MODELS[recipe.part("model")],
         *(PARTS[slot][recipe.part(slot)] for slot in slots),
         *(WRAPPERS[name] for name in recipe.wrappers),
-        *(CONSTRAINTS[name] for name in config.constraints),
+        *(CONSTRAINTS[name] for name, _ in config.asked),
     )
     return _shared_functions(
         (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
-        (config.constraints, config.bounds, config.shots),
+        (config.notions, config.max_gap, config.shots),
         Schema(("",) * len(schema.features), schema.sensitive),
         factories,
     )
@@ -171,6 +172,6 @@ def _shared_functions(
 ) -> tuple[Problem, Learner]:
     del factories  # they belong to the key alone
     method, wrappers, settings = recipe
-    constraints, bounds, shots = asked
+    notions, max_gap, shots = asked
     built = Recipe(method, wrappers, dict(settings))
-    return build_for(RunConfig("", {}, constraints, bounds, built, shots=shots), schema)
+    return build_for(RunConfig("", {}, notions, max_gap, built, shots=shots), schema)

@@ -65,7 +65,7 @@ def check_config(config: RunConfig) -> None:
 
 def build_for(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
     """State the problem for a stream of this schema, and build the recipe that solves it."""
-    problem = build_problem(config.recipe, schema, config.constraints, config.bounds)
+    problem = build_problem(config.recipe, schema, config.asked)
     return problem, build_learner(config.recipe, problem, config.shots)
 
 

@@ -1,13 +1,15 @@
 """Everything that decides what a run does, in one record."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from ffml.base import FFMLError
 from ffml.experiment.presets import preset
 from ffml.experiment.recipes import Recipe, check_recipe, known_settings
 from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
+from ffml.online.metrics import NOTIONS
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,9 @@ class RunConfig:
     Args:
         data: a data set, a table, or "sql" for a query on a database.
         data_options: options of the data, such as the roles of a table's columns.
-        constraints: fairness notions, see `ffml.constraints`.
-        bounds: the largest gap wanted, one for all notions or one for each.
+        notions: what must not differ between groups, see `ffml.constraints`.
+        max_gap: by how much it may differ (0.05 is 5 points), one for all notions or one for each;
+            None asks for no fairness.
         recipe: how the learner is put together.
         seed: draws the order of tasks, the splits and the starting point.
         rounds: stop after so many tasks; None plays all.
@@ -35,8 +38,8 @@ class RunConfig:
 
     data: str
     data_options: dict[str, Any] = field(default_factory=dict)
-    constraints: tuple[str, ...] = ("demographic-parity",)
-    bounds: tuple[float, ...] = (0.02,)
+    notions: tuple[str, ...] = ("demographic-parity",)
+    max_gap: tuple[float, ...] | None = (0.05,)
     recipe: Recipe = field(default_factory=Recipe)
     seed: int = 0
     rounds: int | None = None
@@ -53,6 +56,11 @@ class RunConfig:
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return asdict(self)
+
+    @property
+    def asked(self) -> tuple[tuple[str, float], ...]:
+        """What was asked for: each notion with its largest gap, or nothing."""
+        return asked_gaps(self.notions, self.max_gap)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -72,7 +80,35 @@ def check_settings(config: RunConfig) -> None:
     own = {name: getattr(config, name) for name in ("data", "data_options", *OWN_SETTINGS)}
     refuse_other_kinds(own, {f.name: f.type for f in fields(RunConfig)})
     refuse_large(own | config.data_options)
+    _check_asked(config)
     check_recipe(config.recipe)
+
+
+def asked_gaps(
+    notions: Sequence[str], max_gap: Sequence[float] | None
+) -> tuple[tuple[str, float], ...]:
+    """Pair notions with their largest gaps; one gap is for all of them, None for none.
+
+    >>> asked_gaps(["demographic-parity", "equal-opportunity"], [0.05])
+    (('demographic-parity', 0.05), ('equal-opportunity', 0.05))
+    """
+    if max_gap is None:
+        return ()
+    if len(max_gap) not in (1, len(notions)):
+        each = f", or one for each of the {len(notions)} notions" if len(notions) > 1 else ""
+        raise FFMLError(f"give one max_gap{each}; got {len(max_gap)}")
+    gaps = max_gap if len(max_gap) == len(notions) else [*max_gap] * len(notions)
+    return tuple(zip(notions, gaps, strict=True))
+
+
+def _check_asked(config: RunConfig) -> None:
+    if not config.notions:
+        raise FFMLError("name a notion; max_gap=null asks for no fairness at all")
+    for notion, gap in config.asked:
+        if gap < 0:
+            raise FFMLError(f"max_gap must be >= 0, got {gap:g}")
+        if gap > 1 and notion in NOTIONS:
+            raise FFMLError(f"max_gap must be <= 1, got {gap:g}; 0.05 is 5 points")
 
 
 def configure_run(

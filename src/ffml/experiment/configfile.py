@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ffml.base import FFMLError
 from ffml.data.sources import TABLE_KINDS
+from ffml.experiment.renamed import RENAMED, todays_names
 from ffml.kinds import refuse_other_kinds
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def refuse_unknown_settings(names: Iterable[str]) -> None:
     """
     known = setting_kinds()
     for name in names:
+        if name in RENAMED:
+            raise FFMLError(f"setting '{name}' is called '{RENAMED[name]}' now")
         if name not in known and not name.startswith(DATA):
             near = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"did you mean '{near[0]}'? See" if near else "see"
@@ -100,7 +103,7 @@ def read_config(path: Path) -> Written:
     if not isinstance(found, dict):
         raise FFMLError(f"{path} holds no settings; it must be an object such as {{'seed': 1}}")
     is_run = isinstance(found.get("run"), dict)
-    settings = _flat(found["run"] if is_run else found)
+    settings = todays_names(_flat(found["run"] if is_run else found))
     if "method_settings" in settings:
         raise FFMLError(
             f"{path} is of an earlier version of ffml, where settings had other names; see 'ffml "

@@ -19,6 +19,11 @@ _META: dict[str, Any] = {
     "optimizer": "adam",
 }
 _DEFAULT: dict[str, dict[str, Any]] = {
+    "leader": {
+        "wrappers": ("evened", "boosted"),
+        "tasks_per_round": 64,
+        "rows_per_task": 4096,
+    },
     "ffml": _META
     | {"outer": "pooled", "dual_lr": 0.5, "damping": 0.02, "wrappers": ("corrected",)},
     "m-ftml": _META | {"outer.by_size": True},
@@ -27,7 +32,8 @@ _DEFAULT: dict[str, dict[str, Any]] = {
 # What the paper says of all methods: the network, the constraint, rows compared as drawn.
 _PAPER: dict[str, Any] = {
     "model": "mlp",
-    "constraints": ("dbc",),
+    "notions": ("dbc",),
+    "max_gap": (0.02,),  # it names no ε
     "problem.natural_rates": False,
 }
 # Table 3 of the paper: FFML's settings by data set.

@@ -7,7 +7,7 @@ Names of settings are dotted. ``outer_lr`` is the method's own; ``inner`` names 
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS, demographic_parity
-from ffml.wrappers import WRAPPERS
+from ffml.wrappers import OUTERMOST, WRAPPERS
 
 # What is no setting of a factory: what it is applied to, and what the run itself decides.
 _GIVEN = ("problem", "method", "schema", "model", "constraints", "bound", "shots", *PARTS)
@@ -39,7 +39,8 @@ class Recipe:
 
     Args:
         method: a name of `ffml.methods.METHODS`.
-        wrappers: names of `ffml.wrappers.WRAPPERS`, the first one innermost.
+        wrappers: names of `ffml.wrappers.WRAPPERS`, the first one innermost; those of `OUTERMOST`
+            go around all others, wherever they are named.
         settings: by dotted name; what is not given has its default.
     """
 
@@ -93,22 +94,17 @@ def check_recipe(recipe: Recipe) -> None:
     refuse_large(recipe.settings)
 
 
-def build_problem(
-    recipe: Recipe, schema: Schema, constraints: tuple[str, ...], bounds: tuple[float, ...]
-) -> Problem:
+def build_problem(recipe: Recipe, schema: Schema, asked: Sequence[tuple[str, float]]) -> Problem:
     """State the problem: the recipe's model and loss, and these notions with their bounds."""
-    if len(bounds) not in (1, len(constraints)) and constraints:
-        each = f", or one for each of the {len(constraints)}" if len(constraints) > 1 else ""
-        raise FFMLError(f"give one bound{each}; got {len(bounds)}")
     smooth = _own(recipe, "notion")
-    notions = []
-    for i, name in enumerate(constraints):
-        factory = one_of("constraint", name, CONSTRAINTS)
+    constraints = []
+    for name, bound in asked:
+        factory = one_of("notion", name, CONSTRAINTS)
         takes = inspect.signature(factory).parameters
         own = {k: v for k, v in smooth.items() if k in takes}
-        notions.append(factory(bounds[i % len(bounds)], **own))
+        constraints.append(factory(bound, **own))
     model = _part(recipe, "model", MODELS)
-    return fair_classification(schema, model, *notions, **_own(recipe, "problem"))
+    return fair_classification(schema, model, *constraints, **_own(recipe, "problem"))
 
 
 def build_method(recipe: Recipe, shots: int) -> Method:
@@ -119,7 +115,7 @@ def build_method(recipe: Recipe, shots: int) -> Method:
     parts = {slot: _part(recipe, slot, PARTS[slot]) for slot in slots}
     own = {k: v for k, v in recipe.settings.items() if "." not in k and k not in (*slots, "model")}
     method: Method = partial(factory, **parts, **own, **_shots(factory, shots))
-    for name in recipe.wrappers:
+    for name in sorted(recipe.wrappers, key=OUTERMOST.__contains__):
         wrapper = WRAPPERS[name]
         method = wrapper(method, **_own(recipe, name), **_shots(wrapper, shots))
     return method

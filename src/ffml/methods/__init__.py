@@ -11,6 +11,7 @@ from ffml.methods._adp_olc import adp_olc
 from ffml.methods._fairlearn_refit import fairlearn_dp, fairlearn_eo
 from ffml.methods._ffml import ffml
 from ffml.methods._gen_olc import gen_olc
+from ffml.methods._leader import leader
 from ffml.methods._m_ftml import m_ftml
 from ffml.methods._ogdlc import ogdlc
 from ffml.methods._refit import refit
@@ -19,6 +20,7 @@ from ffml.methods.inner import INNER
 from ffml.methods.outer import OUTER
 
 METHODS: dict[str, Callable[..., Learner]] = {
+    "leader": leader,
     "ffml": ffml,
     "m-ftml": m_ftml,
     "twp": twp,
@@ -46,6 +48,7 @@ __all__ = [
     "fairlearn_eo",
     "ffml",
     "gen_olc",
+    "leader",
     "m_ftml",
     "ogdlc",
     "refit",

@@ -67,6 +67,7 @@ def refitting(
     """
 
     no_multiplier = np.zeros(problem.num_constraints, np.float32)
+    width = len(problem.schema.features)
 
     def init(key: Array) -> RefitState:
         del key
@@ -79,18 +80,20 @@ def refitting(
         return RefitState(nobody)
 
     def adapt(state: RefitState, support: Batch) -> Params:
-        return fit(joined(state.seen, support_rows(support)))
+        seen = support._replace(x=support.x[:, :width])
+        return fit(joined(state.seen, support_rows(seen)))
 
     def update(key: Array, state: RefitState, task: LabelledTask, memory: LabelledTask):
         del key, memory
-        return RefitState(joined(state.seen, task_rows(task))), Info(
+        seen = task._replace(x=task.x[:, :width])
+        return RefitState(joined(state.seen, task_rows(seen))), Info(
             0.0, no_multiplier, no_multiplier, 0
         )
 
     return Learner(
         init,
         adapt,
-        predict,
+        lambda params, x: predict(params, x[:, :width]),
         update,
         knowledge=lambda state: state,
         pair=lambda state: Pair({}, no_multiplier),

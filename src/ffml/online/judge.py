@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from ffml.base import Array, Batch, Learner, Params, Problem, Schema, Task, Unlabelled
+from ffml.methods.trust import balanced_support
 from ffml.online import metrics
 from ffml.online.memory import bucket
 from ffml.problem.gaps import effective_rows, judged_gaps, violation
@@ -50,18 +51,9 @@ def support_batch(
     The shape is always ``2 shots``; a class without rows is masked.
     """
     pools = [rng.permutation(rows[task.y[rows] == label]) for label in (0, 1)]
-    chosen = np.concatenate([np.resize(pool if len(pool) else [0], shots) for pool in pools])
-    counts = np.array([len(pool) for pool in pools])
-    mask = np.repeat(np.float32(counts > 0), shots)
-    return Batch(
-        x=task.x[chosen],
-        y=np.repeat(np.array([0, 1], np.float32), shots),
-        s=schema.memberships(task.groups[chosen]),
-        mask=mask,
-        weight=mask * np.repeat(np.float32(counts / max(len(rows), 1)), shots),
-        pool_size=np.int32(len(rows)),
-        distinct_share=np.repeat(np.float32(np.minimum(counts / shots, 1)), shots),
-    )
+    rates = np.array([len(pool) for pool in pools]) / max(len(rows), 1)
+    memberships = schema.memberships(task.groups)
+    return balanced_support(task.x, memberships, pools, shots, rates)
 
 
 def with_people(support: Batch, learner: Learner, x: np.ndarray, rng: np.random.Generator) -> Batch:

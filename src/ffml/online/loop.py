@@ -101,7 +101,8 @@ class OnlineLoop:
     def _played(self, task: Task) -> Round:
         start = time.perf_counter()
         self.round += 1
-        revealed, task = task, self._standardised(task)
+        revealed = task._replace(x=self.learner.describe(self.knowledge, task.x))
+        task = self._standardised(revealed)
         rows = split_rows(len(task.y), self.validation_fraction, self._rng(SPLIT))
         if self.round > self.judge_after and len(rows.validation) >= self.judge_min_rows:
             judgement = self._judged(task, rows)
@@ -139,6 +140,11 @@ class OnlineLoop:
         """θ and λ, as they are now."""
         return self.learner.pair(self.knowledge)
 
+    def prepared(self, x: np.ndarray) -> np.ndarray:
+        """Describe and standardise features of people that the loop has not met, as they came."""
+        described = self.learner.describe(self.knowledge, x)
+        return described if self.scaler is None else self.scaler.transform(described)
+
     def decide(
         self,
         task: Task,
@@ -147,7 +153,7 @@ class OnlineLoop:
         round_: int | None = None,
         what: str = "the adaptation",
     ) -> Params:
-        """Decide about a task with standardised features; nothing changes.
+        """Decide about a task whose features are `prepared`; nothing changes.
 
         Args:
             task: some of its rows are labelled.
@@ -187,13 +193,18 @@ class OnlineLoop:
         kept = self.memory.add(task, self._rng(KEEP))
         newest = padded_rows(kept, self.memory_settings.rows_per_task)
         drawn = self.memory.draw(self._rng(DRAW))
+        key = jax.random.fold_in(self._key, self.round)
+        as_they_came = drawn
         if self.scaler is not None:
             newest = newest._replace(x=self.scaler.transform(newest.x))
             drawn = drawn._replace(x=self.scaler.transform(drawn.x))
-        key = jax.random.fold_in(self._key, self.round)
         # Between rounds the state is on the host: the same kind of argument every time, so the
         # first round compiles and no later one does.
-        state, info = jax.device_get(self._update(key, self.state, newest, shard_tasks(drawn)))
+        if self.learner.pure:
+            drawn = shard_tasks(drawn)
+        state, info = jax.device_get(self._update(key, self.state, newest, drawn))
+        if self.learner.study is not None:
+            state = self.learner.study(key, state, as_they_came)
         self._refuse_divergence(task, state)
         self.state = state
         return int(info.iterations)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ffml.base import FFMLError
 from ffml.data.csvfile import read_csv
+from ffml.experiment.renamed import todays_names
 from ffml.report._shapes import check_config, check_summary
 
 ROUND_COLUMNS = ("round", "task", "n_validation", "dp", "eo", "accuracy", "balanced_accuracy")
@@ -84,7 +85,7 @@ def read_run(run_dir: Path) -> Run:
         raise FFMLError(f"{run_dir} is not a directory: give the directory that a run wrote")
     timings = run_dir / "timings.csv"
     run = Run(
-        config=_read_json(run_dir / "config.json"),
+        config=todays_names(_read_json(run_dir / "config.json")),
         summary=_read_json(run_dir / "summary.json"),
         rounds=_read_csv(run_dir / "rounds.csv", ROUND_COLUMNS),
         groups=_read_csv(run_dir / "groups.csv", GROUP_COLUMNS),

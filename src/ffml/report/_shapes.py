@@ -15,7 +15,7 @@ _CONFIG = {
     "run": dict,
     "recipe": dict,
     "wrappers": list,
-    "constraint": list,
+    "notions": list,
     "rounds": int,
 }
 _DATA = {"num_tasks": int, "dropped_rows": int, "roles": dict}
@@ -25,8 +25,8 @@ def check_config(config: dict[str, Any], path: Path) -> None:
     """Refuse a config.json that no page can be made of; what it lacks is left out of the page."""
     for name, kind in _CONFIG.items():
         _expect(config.get(name), (kind, type(None)), path, name)
-    for bound in _expect(config.get("bound") or [], (list,), path, "bound"):
-        _expect(bound, NUMBER, path, "bound")
+    for gap in _expect(config.get("max_gap") or [], (list,), path, "max_gap"):
+        _expect(gap, NUMBER, path, "max_gap")
     recipe = config.get("recipe") or {}
     _expect(recipe.get("settings"), (dict, type(None)), path, "settings")
     data = config.get("data") or {}

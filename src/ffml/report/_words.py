@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from ffml.experiment.config import asked_gaps
 from ffml.online.metrics import GapStatistics
 from ffml.report import _gaps
 from ffml.report._files import Run
@@ -22,13 +23,9 @@ from ffml.report._numbers import (
 
 
 def constraint_phrase(run: Run) -> str:
-    """Name what was asked for: each notion with its bound, or that there was none."""
-    names = [str(name) for name in run.config.get("constraint") or []]
-    bounds = list(run.config.get("bound") or [])
-    bounds = bounds * len(names) if len(bounds) == 1 else bounds
-    if len(bounds) != len(names):
-        return listed(names)
-    return listed([f"{name} ≤ {bound:g}" for name, bound in zip(names, bounds, strict=True)])
+    """Name what was asked for: each notion with its largest gap; nothing if there was none."""
+    asked = asked_gaps(run.config.get("notions") or [], run.config.get("max_gap"))
+    return listed([f"{name} within {gap:g}" for name, gap in asked])
 
 
 def data_name(run: Run) -> str:

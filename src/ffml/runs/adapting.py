@@ -1,6 +1,6 @@
-"""Adapting a saved model to a new population from a few labelled rows."""
+"""Deciding with a saved learner: adapted to a few labelled rows, or as far as it knows people."""
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -14,61 +14,90 @@ from ffml.online.decide import asked, decide
 from ffml.online.judge import MOST_UNLABELLED
 from ffml.runs.artifact import KNOWLEDGE, SavedModel
 from ffml.runs.config import run_config
-from ffml.runs.predict import preprocessor_of
+from ffml.runs.predict import Rule, preprocessor_of
 from ffml.runs.trees import restored_tree
 
 
-def adapted_logits(
-    model: SavedModel, support: Source, people: Source | None = None
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Adapt a model to a labelled table: θ' of Eq. 6–7, and what else the method decides by.
+def adapted(
+    model: SavedModel,
+    support: Source | None = None,
+    people: Source | None = None,
+    threshold: str | None = None,
+) -> Rule:
+    """Let a saved learner decide: θ' of Eq. 6–7, and what else the method decides by.
 
     Args:
         model: what a run left behind.
-        support: has the label and the sensitive columns under the names they had when the model
-            was learned; all its rows are one task.
+        support: labelled rows to adapt to. It has the label and the sensitive columns under the
+            names they had when the model was learned; all its rows are one task. None: no label is
+            known yet.
         people: the rows to be decided about, of which the features are read, by methods that look
             at them; of a large table, some rows at random.
+        threshold: another goal than the run's, see `ffml.wrappers.evened`; nothing is relearned.
 
     Returns:
-        A function from encoded features to logits, which takes the place of `SavedModel.logits`.
+        Functions from encoded features, which take the place of `SavedModel.logits`.
     """
     model.refuse_without_params()
-    config = run_config(model.config["run"])
+    config = _rethresholded(run_config(model.config["run"]), threshold)
     check_settings(config)
-    task = _standardised_task(model, config, support)
     _, learner = build_for(config, model.schema)
     like = jax.device_get(learner.knowledge(learner.init(jax.random.key(config.seed))))
     known = restored_tree(like, KNOWLEDGE, model.knowledge)
+
+    def prepared(x: np.ndarray) -> np.ndarray:
+        return model.standardised(learner.describe(known, x))
+
+    task = _nobody(model) if support is None else _labelled(model, config, support)
     x = None
     if people is not None and learner.uses_unlabelled:
         rng = draws(config.seed, model.round + 1, UNLABELLED)
-        x = model.standardised(some_rows(people, preprocessor_of(model), MOST_UNLABELLED, rng))
+        x = prepared(some_rows(people, preprocessor_of(model), MOST_UNLABELLED, rng))
     batch = asked(
         learner,
         model.schema,
-        task,
+        task._replace(x=prepared(task.x)),
         shots=config.shots,
         seed=config.seed,
         round_=model.round + 1,
+        rows=np.arange(0) if support is None else None,
         people=x,
     )
-    params = decide(learner, known, batch, f"adapting to {support.name}")
-    return lambda x: np.asarray(learner.predict(params, model.standardised(x)))
+    what = "deciding" if support is None else f"adapting to {support.name}"
+    params = decide(learner, known, batch, what)
+    chances = learner.chances
+    return Rule(
+        lambda x: np.asarray(learner.predict(params, prepared(x))),
+        None if chances is None else lambda x: np.asarray(chances(params, prepared(x))),
+    )
 
 
-def _standardised_task(model: SavedModel, config: RunConfig, support: Source) -> Task:
+def _rethresholded(config: RunConfig, threshold: str | None) -> RunConfig:
+    if threshold is None:
+        return config
+    if "evened" not in config.recipe.wrappers:
+        raise FFMLError("--threshold needs a run with --with evened, which chooses thresholds")
+    settings = config.recipe.settings | {"evened.threshold": threshold}
+    return replace(config, recipe=replace(config.recipe, settings=settings))
+
+
+def _nobody(model: SavedModel) -> Task:
+    """Return a task without a labelled row; the one row that it has is never looked at."""
+    width, columns = len(model.schema.features), len(model.schema.sensitive)
+    return Task("", np.zeros((1, width), np.float32), np.zeros(1), np.zeros((1, columns), np.int32))
+
+
+def _labelled(model: SavedModel, config: RunConfig, support: Source) -> Task:
     options = config.data_options
     if len(options.get("sensitive", ())) < len(model.schema.sensitive):
         raise FFMLError("the model's config names fewer sensitive columns than its schema has")
-    task = labelled_task(
+    return labelled_task(
         support,
         preprocessor_of(model),
         model.schema,
         sensitive=options["sensitive"],
         positive=options.get("positive"),
     )
-    return task._replace(x=model.standardised(task.x))
 
 
 def some_rows(

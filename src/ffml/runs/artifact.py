@@ -41,6 +41,7 @@ class SavedModel:
     round: int  # rounds learned from
     config: dict[str, Any]  # config.json of the run: method, settings, data, versions
     status: str  # "complete", "interrupted", or "running" when read from a checkpoint
+    adds_columns: bool = False  # whether the learner adds columns to x, which θ then needs
     notes: tuple[str, ...] = ()  # what a person should know, such as a damaged checkpoint
 
     @property
@@ -50,6 +51,12 @@ class SavedModel:
         if self.model not in MODELS:
             raise FFMLError(f"this ffml has no model '{self.model}'; use the one that wrote it")
         return MODELS[self.model](**self.model_settings).apply
+
+    @property
+    def decides_by_params(self) -> bool:
+        """Whether θ alone decides: no prices, no columns that a learner adds, no threshold."""
+        wrappers = self.config["run"].get("recipe", {}).get("wrappers", ())
+        return not set(wrappers) - {"corrected"}
 
     def refuse_without_params(self) -> None:
         """Refuse a method that has no θ between rounds."""
@@ -171,6 +178,7 @@ def _from_contents(contents: Contents, notes: tuple[str, ...]) -> SavedModel:
         round=document["round"],
         config=config,
         status=document.get("status", "running"),
+        adds_columns=bool(model.get("adds_columns", False)),
         notes=notes,
     )
 

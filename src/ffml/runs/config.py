@@ -13,6 +13,7 @@ from ffml.data.sources import table_document
 from ffml.experiment.build import Experiment, build
 from ffml.experiment.config import RunConfig
 from ffml.experiment.recipes import Recipe
+from ffml.experiment.renamed import todays_names
 from ffml.kinds import refuse_other_kinds
 from ffml.methods import METHODS
 from ffml.runs.files import CONFIG, plain
@@ -36,8 +37,8 @@ def config_document(experiment: Experiment, command: str) -> dict[str, Any]:
             "method_summary": (METHODS[config.recipe.method].__doc__ or "").strip().split("\n")[0],
             "wrappers": config.recipe.wrappers,
             "model": config.recipe.part("model"),
-            "constraint": config.constraints,
-            "bound": config.bounds,
+            "notions": config.notions,
+            "max_gap": config.max_gap,
             "seed": config.seed,
             "rounds": config.rounds,
             "settings": config.settings,
@@ -152,7 +153,7 @@ def run_config(saved: Mapping[str, Any]) -> RunConfig:
     recipe = _known_fields(Recipe, saved["recipe"])
     kinds = {"method": str, "wrappers": tuple[str, ...], "settings": dict[str, Any]}
     refuse_other_kinds(recipe, kinds)
-    return RunConfig(**_known_fields(RunConfig, saved) | {"recipe": Recipe(**recipe)})
+    return RunConfig(**_known_fields(RunConfig, todays_names(saved)) | {"recipe": Recipe(**recipe)})
 
 
 def _known_fields(kind: type, saved: Any) -> dict[str, Any]:

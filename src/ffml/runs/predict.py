@@ -24,6 +24,15 @@ Logits = Callable[[np.ndarray], np.ndarray]  # encoded features (n, features) ->
 BLOCK_ROWS = 16_384  # rows whose features and hidden layers fit into a core's cache
 
 
+class Rule(NamedTuple):
+    """How an adapted learner decides about rows of encoded features."""
+
+    logits: Logits  # the decision is positive where above 0
+    chances: Logits | None = (
+        None  # probabilities of label 1, where they are not those of the logits
+    )
+
+
 class Decisions(NamedTuple):
     """Probabilities and 0/1 decisions of some rows."""
 
@@ -31,21 +40,25 @@ class Decisions(NamedTuple):
     decision: np.ndarray
 
 
-def decide(model: SavedModel, x: np.ndarray, logits: Logits | None = None) -> Decisions:
+def decide(model: SavedModel, x: np.ndarray, rule: Rule | None = None) -> Decisions:
     """Decide about rows of encoded features.
 
     Args:
         model: what a run left behind.
         x: ``(n, features)`` as the model's preprocessor encodes them.
-        logits: of an adapted model (`ffml.runs.adapting.adapted_logits`); by default, of the model
-            as it was learned.
+        rule: of an adapted learner (`ffml.runs.adapting.adapted`); by default, the model's θ as it
+            was learned.
     """
-    logits = logits or model.logits
-    probability = np.empty(len(x), np.float32)
+    rule = rule or Rule(model.logits)
+    probability, decision = np.empty(len(x), np.float32), np.empty(len(x), np.int8)
     for start in range(0, len(x), BLOCK_ROWS):
-        block = np.clip(logits(x[start : start + BLOCK_ROWS]), -80, 80)
-        probability[start : start + BLOCK_ROWS] = 1 / (1 + np.exp(-block))
-    return Decisions(probability, (probability > 0.5).astype(np.int8))
+        here = slice(start, start + BLOCK_ROWS)
+        logits = np.clip(rule.logits(x[here]), -80, 80)
+        decision[here] = logits > 0
+        probability[here] = (
+            1 / (1 + np.exp(-logits)) if rule.chances is None else (rule.chances(x[here]))
+        )
+    return Decisions(probability, decision)
 
 
 def preprocessor_of(model: SavedModel) -> Preprocessor:
@@ -61,7 +74,7 @@ def preprocessor_of(model: SavedModel) -> Preprocessor:
 
 
 def predict_table(
-    model: SavedModel, source: Source, keep: Sequence[str] = (), logits: Logits | None = None
+    model: SavedModel, source: Source, keep: Sequence[str] = (), rule: Rule | None = None
 ) -> Iterator["pa.RecordBatch"]:
     """Decide about a table of any size: ``row, [kept columns], probability, decision``."""
     import pyarrow as pa
@@ -75,7 +88,7 @@ def predict_table(
     needed = [name for name in source.columns if name in {*names, *keep}]
     first = 0
     for batch in source.batches(needed):
-        decisions = decide(model, preprocessor.transform(batch.select(names)), logits)
+        decisions = decide(model, preprocessor.transform(batch.select(names)), rule)
         columns = {"row": pa.array(np.arange(first, first + len(batch)))}
         columns |= {name: batch.column(batch.schema.get_field_index(name)) for name in keep}
         columns |= {

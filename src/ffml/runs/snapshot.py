@@ -98,7 +98,13 @@ def _model_document(loop: OnlineLoop, pair: Pair, config: Mapping[str, Any]) -> 
         "params": array_names(pair.params, PARAMS),
         "multipliers": MULTIPLIERS,
         "constraint_names": loop.problem.constraint_names,
+        "adds_columns": _adds_columns(loop),
     }
+
+
+def _adds_columns(loop: OnlineLoop) -> bool:
+    nobody = np.zeros((0, len(loop.schema.features)), np.float32)
+    return loop.learner.describe(loop.knowledge, nobody).shape[1] > nobody.shape[1]
 
 
 @lru_cache

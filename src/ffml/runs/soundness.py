@@ -34,7 +34,7 @@ def refuse_misfits(model: "SavedModel") -> None:
     _same("multipliers", model.multipliers, "f", (len(model.constraint_names),))
     if model.scaler is not None:
         _check_scaler(model.scaler, len(features))
-    if leaves(model.params) and model.model in MODELS:
+    if leaves(model.params) and model.model in MODELS and not model.adds_columns:
         _check_params(model, len(features))
 
 

@@ -10,12 +10,17 @@ each decision. They compose, the first one innermost::
 from collections.abc import Callable
 
 from ffml.base import Method
+from ffml.wrappers.boosted import boosted
 from ffml.wrappers.corrected import corrected
 from ffml.wrappers.evened import evened
 
 WRAPPERS: dict[str, Callable[..., Method]] = {
+    "boosted": boosted,
     "corrected": corrected,
     "evened": evened,
 }
 
-__all__ = ["WRAPPERS", "corrected", "evened"]
+# What adds columns to what is told of people goes around all that looks at them.
+OUTERMOST = ("boosted",)
+
+__all__ = ["OUTERMOST", "WRAPPERS", "boosted", "corrected", "evened"]

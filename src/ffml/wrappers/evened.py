@@ -9,71 +9,95 @@ decisions about them can be estimated beforehand, and decisions changed until it
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
+import numpy as np
 
-from ffml.base import (
-    Array,
-    Batch,
-    FFMLError,
-    LabelledTask,
-    Learner,
-    Method,
-    Params,
-    Problem,
-    Unlabelled,
-)
+from ffml.base import Array, Batch, LabelledTask, Learner, Method, Params, Problem, Unlabelled
 from ffml.border import at_least, at_most
-from ffml.problem.gaps import comparison, effective_rows, group_gap
-from ffml.wrappers.membership import Membership, learn_membership, nothing_known, of_task
-from ffml.wrappers.pricing import Population, Prices, described, priced_logits, smallest_prices
-from ffml.wrappers.surprise import (
-    Surprise,
-    expected_shift,
-    no_surprise,
-    observe_task,
-    update_surprise,
+from ffml.methods.outer import BETWEEN_TASKS, task_precision
+from ffml.methods.trust import generator, halves
+from ffml.wrappers.host import on_host
+from ffml.wrappers.membership import (
+    Membership,
+    learn_membership,
+    nothing_known,
+    of_task,
+    try_trusts,
 )
+from ffml.wrappers.pricing import (
+    Correction,
+    People,
+    Prices,
+    expected,
+    gaps_met,
+    influence,
+    observed,
+    priced,
+    rows_behind,
+    smallest_prices,
+)
+from ffml.wrappers.thresholds import threshold_of
+
+FRESH_SPLITS = 4  # of a task just revealed: how often it is split to see how far off gaps were
+PRIOR_ROWS = 20.0  # a task's label rate is mixed with that of all tasks, which counts so many rows
 
 
-class EvenedState(NamedTuple):
-    """The learner's own state, what is known of groups, and how far off expected gaps were."""
+class Known(NamedTuple):
+    """What the wrapper knows: groups, label rates, and how far off expected gaps were."""
 
-    inner: Any
     membership: Membership
-    bias: Surprise
-    learned: Array  # () rounds so far; 0: groups are unknown yet
+    labels: np.ndarray  # (2,) rows of each label so far
+    off_total: np.ndarray  # (m,) Σ w (gap met - gap expected)
+    off_square: np.ndarray  # (m,) Σ w ((gap met - gap expected)² - what of it is chance)
+    off_weight: np.ndarray  # (m,) Σ w
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Return how far off gaps were, as if one more very large task had been as expected."""
+        return self.off_total / (self.off_weight + 1 / BETWEEN_TASKS)
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Return how much that differs from task to task, beyond chance: a variance."""
+        square = self.off_square / (self.off_weight + 1 / BETWEEN_TASKS)
+        return np.maximum(square - self.bias**2, 0.0)
 
 
 class Evened(NamedTuple):
-    """What decisions need: the learner's own knowledge, groups, and the bias of expected gaps."""
+    """The learner's own state or knowledge, and what the wrapper knows."""
 
     inner: Any
-    membership: Membership
-    bias: Array
+    known: Known
 
 
 class EvenedParams(NamedTuple):
     """The learner's parameters for a task, and the prices under which they decide."""
 
     params: Params
-    own: Population
+    groups: np.ndarray  # (columns + 2, contrasts) how features and labels tell groups here
+    label_rate: np.ndarray  # () π
     prices: Prices
 
 
-def evened(method: Method, *, memory: float = 0.9, shots: int = 100) -> Method:
+def evened(
+    method: Method, *, threshold: str = "balanced", memory: float = 0.9, shots: int = 100
+) -> Method:
     """Put a price on gaps, just high enough that decisions about new people keep the bounds.
 
     Who is decided positively is said in `ffml.wrappers.pricing`. The smallest prices are found on
     the people to be decided about, with which each expected gap, plus how far off such gaps were
     on earlier tasks, keeps within its bound. The rule is optimal where the probabilities of labels
-    and groups are right. Nothing is learned through it, and any method can be wrapped.
+    and groups are right. Nothing is learned through it, and any method can be wrapped. Where
+    nothing is bounded, it decides by the threshold alone.
 
     Limits: The groups of the people to be decided about are estimated from their features. A
     decision may depend on who else is decided about, and it relies on features going with groups
-    as they did in earlier tasks.
+    as they did in earlier tasks and in the labelled rows.
 
     Args:
         method: any.
+        threshold: from which probability on a decision is positive: "balanced" (errors at both
+            labels count the same), "accuracy", "cost=5" (a missed positive costs 5 false alarms),
+            "rate=0.2" (the highest 20 %), or a probability.
         memory: what a task counts in the correction of expected gaps beside the next one.
         shots: rows of each class that a task just met is tried with.
 
@@ -83,50 +107,113 @@ def evened(method: Method, *, memory: float = 0.9, shots: int = 100) -> Method:
     """
     at_least(0, **{"evened.memory": memory})
     at_most(1, **{"evened.memory": memory})
+    goal = threshold_of(threshold)
 
     def wrapped(problem: Problem) -> Learner:
-        learner = method(problem)
-        if not problem.constraints:
-            raise FFMLError("the wrapper 'evened' keeps bounds, and nothing is bounded; give one")
+        learner = on_host(method(problem))
+        entries = problem.num_constraints
 
-        def init(key: Array) -> EvenedState:
-            schema, entries = problem.schema, problem.num_constraints
-            known = nothing_known(len(schema.features), len(schema.contrasts))
-            return EvenedState(learner.init(key), known, no_surprise(entries), jnp.zeros((), int))
+        def init(key: Array) -> Evened:
+            membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
+            known = Known(membership, np.zeros(2), *(np.zeros(entries) for _ in range(3)))
+            return Evened(learner.init(key), known)
 
-        def knowledge(state: EvenedState) -> Evened:
-            inner = learner.knowledge(state.inner)
-            return Evened(inner, state.membership, expected_shift(state.bias))
+        def knowledge(state: Evened) -> Evened:
+            return state._replace(inner=learner.knowledge(state.inner))
 
-        def adapt(known: Evened, support: Batch) -> EvenedParams:
-            params = learner.adapt(known.inner, support)
-            own = Population(of_task(known.membership, support), _positive_rate(support))
+        def adapt(evened: Evened, support: Batch) -> EvenedParams:
+            known = evened.known
+            params = learner.adapt(evened.inner, support)
+            rate = _label_rate(known, support)
+            groups = of_task(known.membership, support)
             x, weight = support.unlabelled or Unlabelled(support.x, support.weight)
-            people = described(problem, own, learner.predict(params, x), x, weight)
-            return EvenedParams(params, own, smallest_prices(problem, own, people, known.bias))
+            x, weight = np.asarray(x), np.asarray(weight, float)
+            people = described(params, groups, rate, x)
+            cut = goal(rate, problem.positive_weight)
+            positive = people.p > cut(people.p, weight)
+            selected = weight @ positive / max(weight.sum(), 1e-30)
+            own = own_rows(known, params, rate, support, selected)
+            prices = smallest_prices(problem, people, weight, own, cut)
+            return EvenedParams(params, groups, np.asarray(rate), prices)
 
-        def expected(evened: EvenedParams, x: Array, weight: Array) -> Batch:
-            logits = learner.predict(evened.params, x)
-            return described(problem, evened.own, logits, x, weight)
+        def own_rows(
+            known: Known,
+            params: Params,
+            rate: float,
+            support: Batch,
+            selected: float,
+        ) -> Correction:
+            real = observed(problem, support)
+            rows = both_halves(known, params, rate, support)
+            weight = np.asarray(support.weight, float)[:, None]
+            rows = rows._replace(inside=weight * rows.inside, outside=weight * rows.outside)
+            drawn_once = float(np.mean(support.distinct_share))
+            chance = selected * (1 - selected) / np.maximum(drawn_once * rows_behind(real), 1e-9)
+            certain = known.spread / (known.spread + chance + 1e-12)
+            return Correction(known.bias, certain, rows, real)
 
-        def predict(evened: EvenedParams, x: Array) -> Array:
-            people = expected(evened, x, 0 * x[:, 0] + 1)
-            return priced_logits(problem, evened.own, evened.prices, people)
+        def both_halves(known: Known, params: Params, rate: float, support: Batch) -> People:
+            """Expect of each half of the labelled rows what the other half tells of groups."""
+            first = _first_half(support)
+            parts = []
+            for here in (first, ~first):
+                others = support._replace(mask=support.mask * ~here, weight=support.weight * ~here)
+                groups = of_task(known.membership, others)
+                parts.append(described(params, groups, rate, np.asarray(support.x)))
+            picked = (
+                np.where(first.reshape(-1, *[1] * (a.ndim - 1)), a, b)
+                for a, b in zip(*parts, strict=True)
+            )
+            return People(*picked)
 
-        def update(key: Array, state: EvenedState, task: LabelledTask, tasks: LabelledTask):
-            def measure(support: Batch, query: Batch) -> tuple[Array, Array]:
-                asked = support._replace(unlabelled=Unlabelled(query.x, query.weight))
-                params = adapt(knowledge(state), asked)
-                decisions = (predict(params, query.x) > 0) * 1.0
-                people = expected(params, query.x, query.weight)
-                off = _gaps(problem, decisions, query) - _gaps(problem, decisions, people)
-                return off, effective_rows(problem, query)
+        def described(params: Params, groups: np.ndarray, rate: float, x: np.ndarray) -> People:
+            return expected(problem, groups, _chances(problem, learner, params, rate, x), x)
 
-            off, rows = observe_task(key, task, shots, measure, learner.pure)
-            rows = jnp.where(state.learned > 0, rows, 0.0)
-            bias = update_surprise(state.bias, off, rows, memory)
+        def scores(params: EvenedParams, x: Array) -> np.ndarray:
+            x = np.asarray(x)
+            people = described(params.params, params.groups, float(params.label_rate), x)
+            return priced(params.prices, people)
+
+        def predict(params: EvenedParams, x: Array) -> np.ndarray:
+            odds = _logit(scores(params, x)) - _logit(np.asarray(params.prices.threshold))
+            return odds.astype(np.float32)
+
+        def chances(params: EvenedParams, x: Array) -> np.ndarray:
+            rate = float(params.label_rate)
+            return _chances(problem, learner, params.params, rate, np.asarray(x))
+
+        def off_by(evened: Evened, support: Batch, query: Batch) -> tuple[np.ndarray, ...]:
+            """Return how far gaps are from what is expected, its chance, and the rows behind it."""
+            asked = support._replace(unlabelled=Unlabelled(query.x, query.weight))
+            params = adapt(evened, asked)
+            positive = scores(params, query.x) > params.prices.threshold
+            rate = float(params.label_rate)
+            effect = influence(
+                params.prices, described(params.params, params.groups, rate, query.x)
+            )
+            share = query.weight / query.weight.sum()
+            real = observed(problem, query)
+            rows, mean = rows_behind(real), positive @ share
+            off = gaps_met(positive * 1.0, real) - (positive * share) @ effect
+            return off, mean * (1 - mean) / np.maximum(rows, 1e-9), rows
+
+        def update(key: Array, state: Evened, task: LabelledTask, tasks: LabelledTask):
+            known, rng = state.known, generator(key)
+            splits = [halves(rng, task, shots) for _ in range(FRESH_SPLITS)]
+            if known.labels.any() and all(len(part.query.y) for part in splits):
+                before = knowledge(state)
+                if entries:
+                    found = [off_by(before, *part) for part in splits]
+                    off, chance, rows = (np.array(parts) for parts in zip(*found, strict=True))
+                    known = _with_misses(known, off, chance, rows, memory)
+                losses = try_trusts(known.membership, splits[0])
+                known = known._replace(membership=known.membership._replace(losses=losses))
             inner, info = learner.update(key, state.inner, task, tasks)
-            return EvenedState(inner, learn_membership(tasks), bias, state.learned + 1), info
+            known = known._replace(
+                membership=learn_membership(known.membership, tasks),
+                labels=known.labels + np.asarray(task.totals),
+            )
+            return Evened(inner, known), info
 
         return learner._replace(
             init=init,
@@ -134,18 +221,64 @@ def evened(method: Method, *, memory: float = 0.9, shots: int = 100) -> Method:
             predict=predict,
             update=update,
             knowledge=knowledge,
-            pair=lambda known: learner.pair(known.inner),
+            pair=lambda evened: learner.pair(evened.inner),
             uses_unlabelled=True,
+            describe=lambda evened, x: learner.describe(evened.inner, x),
+            study=_within(learner),
+            chances=chances,
         )
 
     return wrapped
 
 
-def _positive_rate(support: Batch) -> Array:
-    positives = support.weight @ support.y / jnp.maximum(support.weight.sum(), 1e-30)
-    return jnp.clip(positives, 0.01, 0.99)
+def _within(learner: Learner) -> Any:
+    if learner.study is None:
+        return None
+    study = learner.study
+    return lambda key, state, tasks: state._replace(inner=study(key, state.inner, tasks))
 
 
-def _gaps(problem: Problem, decisions: Array, batch: Batch) -> Array:
-    rows, members = comparison(problem, batch)
-    return group_gap(decisions, members, rows)
+def _with_misses(
+    known: Known, off: np.ndarray, chance: np.ndarray, rows: np.ndarray, memory: float
+) -> Known:
+    """Take in how far off the gaps of one more task were, in several splits ``(splits, m)``."""
+    total = np.maximum(rows.sum(0), 1e-30)
+    mean, noise = (rows * off).sum(0) / total, (rows * chance).sum(0) / total
+    square = (rows * off**2).sum(0) / total - noise
+    weight = np.asarray(task_precision(rows.mean(0)))
+    return known._replace(
+        off_total=memory * known.off_total + weight * mean,
+        off_square=memory * known.off_square + weight * square,
+        off_weight=memory * known.off_weight + weight,
+    )
+
+
+def _first_half(support: Batch) -> np.ndarray:
+    """Mark half of the labelled rows; a row that was drawn several times is in one half."""
+    shots = len(support.y) // 2
+    distinct = np.rint(np.asarray(support.distinct_share)[[0, -1]] * shots).astype(int)
+    places = [np.arange(shots) % max(n, 1) for n in distinct]
+    return np.concatenate(places) % 2 == 0
+
+
+def _label_rate(known: Known, support: Batch) -> float:
+    """Estimate the task's rate of label 1 from its labelled rows and from the tasks before."""
+    everywhere = (known.labels[1] + 1) / (known.labels.sum() + 2)
+    total = float(np.sum(support.weight))
+    own = float(support.weight @ support.y) / total if total > 0 else 0.0
+    rows = float(support.pool_size) if total > 0 else 0.0
+    return float(np.clip((rows * own + PRIOR_ROWS * everywhere) / (rows + PRIOR_ROWS), 1e-3, 0.999))
+
+
+def _chances(
+    problem: Problem, learner: Learner, params: Params, rate: float, x: np.ndarray
+) -> np.ndarray:
+    """Turn logits of labels drawn evenly into probabilities at the task's own label rate."""
+    logits = np.asarray(learner.predict(params, x), float)
+    prior = np.log(rate / (1 - rate) / problem.positive_weight)
+    return 1 / (1 + np.exp(-np.clip(logits + prior, -30, 30)))
+
+
+def _logit(p: np.ndarray) -> np.ndarray:
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return np.log(p / (1 - p))

@@ -1,91 +1,118 @@
-"""Who belongs to which group, as far as features tell.
+"""Who belongs to which group, as far as features and labels tell.
 
-The rows of past tasks show groups and features, so the share of a group among people with given
-features can be estimated, and with it the gap of decisions about people whose groups nobody has
-asked for: if ``q(x) = E[s | x]``, the gap that decisions are expected to have among such people is
-that among the shares q(x) of them.
+The rows of past tasks show groups, so the share of a group among people with given features and
+label can be estimated, and with it the gap of decisions about people whose groups nobody has asked
+for. The share is linear in the columns of x, the label y and a one::
 
-Tasks differ in how large a group is among people with the same features (most of all where features
-are standardised task by task), so q has an intercept that is each task's own::
+    q(x, y) = (x, y, 1) φ
 
-    q_k(x) = x φ + φ₀ + a_k        a_k ~ (0, v σ²)
-
-with σ² the variance of ``s - q(x)`` within tasks. The tasks in memory tell φ, φ₀ and v; the groups
-of a new task's labelled rows tell its a_k, the better the more of them there are.
+φ fits the tasks in memory; a new task's labelled rows move it, each counting c times beside the
+rows in memory. For each group, c is the one that has done best on the tasks so far (`trust`).
 """
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
+import numpy as np
 
 from ffml.base import Array, Batch, LabelledTask
+from ffml.methods.trust import TRUSTS, Halves, add_losses, best_trust
 
 RIDGE = 10.0  # strength of the ridge, in rows
+WIDE = 500  # with more columns, only the diagonal of the curvature is kept
 
 
 class Membership(NamedTuple):
-    """What is known of groups: how features tell them, and how much tasks differ beyond that."""
+    """What is known of groups: the fit to the tasks in memory, and how well each trust has done."""
 
-    weights: Array  # (features + 1, contrasts) φ, φ₀
-    spread: Array  # (contrasts,) v: variance between tasks, in variances of a single row
+    weights: np.ndarray  # (columns + 2, contrasts) φ; the last rows are those of y and of the one
+    curvature: np.ndarray  # (columns + 2, columns + 2) of the least squares, or its diagonal
+    losses: np.ndarray  # (trusts, contrasts)
 
 
-def nothing_known(num_features: int, num_contrasts: int) -> Membership:
+def nothing_known(num_columns: int, num_contrasts: int) -> Membership:
     """Start without any knowledge: nobody belongs to any group."""
-    return Membership(jnp.zeros((num_features + 1, num_contrasts)), jnp.zeros(num_contrasts))
+    size = num_columns + 2
+    plain = np.full(size, RIDGE)
+    return Membership(
+        np.zeros((size, num_contrasts)),
+        plain if num_columns > WIDE else np.diag(plain),
+        np.zeros((len(TRUSTS), num_contrasts)),
+    )
 
 
-def learn_membership(tasks: LabelledTask) -> Membership:
-    """Learn φ, φ₀ and v from tasks (leading axis).
+def learn_membership(known: Membership, tasks: LabelledTask) -> Membership:
+    """Fit φ to tasks (leading axis): ``φ = (Σ w z zᵀ + rI)⁻¹ Σ w z s`` with z = (x, y, 1).
 
-    ``φ = (Σ w x̃ x̃ᵀ + rI)⁻¹ Σ w x̃ s`` with x̃ = (x, 1): ridge least squares. Rows are weighed so
-    that the label rates of a task are its own and that it counts as much as it has rows here.
-    The mean residuals e_k of tasks of n_k rows differ by chance and by a_k, so that::
-
-        v = [ Σ n_k e_k² / σ² - (K - 1) ]₊ / ( Σ n_k - Σ n_k² / Σ n_k )
-
-    Reference: DerSimonian & Laird, "Meta-analysis in clinical trials", 1986 (for v).
+    Rows are weighed so that the label rates of a task are its own and that it counts as much as it
+    has rows here.
     """
-    kept = tasks.counts.sum(-1, keepdims=True)
-    size = jnp.maximum(tasks.totals.sum(-1, keepdims=True), 1)
-    # what a row of each label counts, (tasks, 2)
-    worth = kept * tasks.totals / size / jnp.maximum(tasks.counts, 1)
-    place = jnp.arange(tasks.x.shape[-2])
-    positive = place >= tasks.counts[..., :1]
-    weight = jnp.where(positive, worth[..., 1:], worth[..., :1]) * (place < kept)  # (tasks, rows)
-    x = _with_one(tasks.x)
-    weighted = x * weight[..., None]
-    products = jnp.einsum("knf,kng->fg", weighted, x)
-    targets = jnp.einsum("knf,knc->fc", weighted, tasks.s)
-    weights = jnp.linalg.solve(products + RIDGE * jnp.eye(len(products)), targets)
-    return Membership(weights, _spread(tasks.s - x @ weights, weight))
+    products, targets = np.zeros_like(known.curvature), np.zeros_like(known.weights)
+    for x, s, counts, totals in zip(*map(np.asarray, tasks), strict=True):
+        kept = int(counts.sum())
+        if not kept:
+            continue
+        worth = kept * totals / totals.sum() / np.maximum(counts, 1)
+        z = _regressors(x[:kept], np.repeat([0.0, 1.0], counts))
+        weight = np.repeat(worth, counts)
+        weighted = z * weight[:, None]
+        products = products + (weight @ z**2 if products.ndim == 1 else weighted.T @ z)
+        targets = targets + weighted.T @ s[:kept]
+    ridge = np.full(len(targets), RIDGE)
+    if products.ndim == 1:
+        curvature = products + ridge
+        return known._replace(weights=targets / curvature[:, None], curvature=curvature)
+    curvature = products + np.diag(ridge)
+    return known._replace(weights=np.linalg.solve(curvature, targets), curvature=curvature)
 
 
-def _spread(residuals: Array, weight: Array) -> Array:
-    """Estimate v from residuals ``(tasks, rows, contrasts)`` and what the rows count."""
-    rows = weight.sum(-1)
-    some = jnp.maximum(rows, 1e-30)
-    mean = jnp.einsum("kn,knc->kc", weight, residuals) / some[:, None]
-    within = jnp.einsum("kn,knc->c", weight, (residuals - mean[:, None]) ** 2)
-    variance = jnp.maximum(within / jnp.maximum(rows.sum(), 1), 1e-6)
-    beyond_chance = rows @ mean**2 / variance - jnp.maximum((rows > 0).sum() - 1, 0)
-    scale = rows.sum() - rows @ rows / jnp.maximum(rows.sum(), 1)
-    return jnp.maximum(beyond_chance, 0.0) / jnp.maximum(scale, 1.0)
+def of_task(known: Membership, support: Batch) -> np.ndarray:
+    """Return φ for a task, as its labelled rows show it: ``(columns + 2, contrasts)``."""
+    trusts = best_trust(known.losses)
+    weights = known.weights.copy()
+    for trust in np.unique(trusts):
+        theirs = trusts == trust
+        weights[:, theirs] = _moved(known, float(trust), support)[:, theirs]
+    return weights
 
 
-def of_task(known: Membership, support: Batch) -> Membership:
-    """Move φ₀ by what a task's labelled rows show: ``a = n v/(1 + n v) · (mean of s - q)``."""
-    missed = support.s - _with_one(support.x) @ known.weights
-    mean = support.weight @ missed / jnp.maximum(support.weight.sum(), 1e-30)
-    rows = support.mask @ jnp.broadcast_to(support.distinct_share, support.mask.shape)
-    certain = rows * known.spread / (1 + rows * known.spread)
-    return known._replace(weights=jnp.asarray(known.weights).at[-1].add(certain * mean))
+def shares(weights: np.ndarray, x: Array, y: float) -> np.ndarray:
+    """Estimate each group's share among people with these features and this label ``(n, C)``."""
+    x = np.asarray(x, float)
+    return np.clip(x @ weights[:-2] + y * weights[-2] + weights[-1], 0.0, 1.0)
 
 
-def shares(known: Membership, x: Array) -> Array:
-    """Estimate the share of each group among people with these features: ``(n, contrasts)``."""
-    return (x @ known.weights[:-1] + known.weights[-1]).clip(0.0, 1.0)
+def try_trusts(known: Membership, parts: Halves) -> np.ndarray:
+    """Take in how each trust would have done on a task just revealed, by squared errors."""
+    support, query = parts
+    if not len(query.y) or not np.asarray(support.mask).any():
+        return known.losses
+    z = _regressors(query.x, query.y)
+    weight = query.weight / query.weight.sum()
+    errors = [
+        weight @ (np.clip(z @ _moved(known, trust, support), 0, 1) - query.s) ** 2
+        for trust in TRUSTS
+    ]
+    return add_losses(known.losses, np.array(errors), len(query.y))
 
 
-def _with_one(x: Array) -> Array:
-    return jnp.concatenate([x, jnp.ones((*x.shape[:-1], 1))], axis=-1)
+def _moved(known: Membership, trust: float, support: Batch) -> np.ndarray:
+    """Return ``φ + (P/c + ZᵀWZ)⁻¹ ZᵀW (s - Zφ)``."""
+    rows = np.asarray(support.mask * support.distinct_share, float)
+    total = float(np.sum(support.weight))
+    if trust == 0 or not rows.any() or total <= 0:
+        return known.weights
+    weight = np.asarray(support.weight, float) / total * rows.sum()
+    z = _regressors(support.x, support.y)
+    missed = np.asarray(support.s, float) - z @ known.weights
+    weighted = z * weight[:, None]
+    prior = known.curvature / trust
+    if prior.ndim == 2:
+        return known.weights + np.linalg.solve(prior + weighted.T @ z, weighted.T @ missed)
+    spread = z / prior  # Woodbury's formula, for a diagonal prior
+    inner = np.diag(1 / np.maximum(weight, 1e-12)) + spread @ z.T
+    return known.weights + spread.T @ np.linalg.solve(inner, missed)
+
+
+def _regressors(x: Array, y: Array) -> np.ndarray:
+    x = np.asarray(x, float)
+    return np.concatenate([x, np.asarray(y, float)[:, None], np.ones((len(x), 1))], axis=1)

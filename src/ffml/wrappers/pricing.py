@@ -1,152 +1,222 @@
 """Decisions under a price on gaps: who is decided positively, and which prices keep the bounds.
 
-A positive decision about a person gains ``w p/π - (1 - p)/(1 - π)``, with p the probability of
-label 1, π its rate in the task and w the positive weight: without constraints, whoever has a gain
-is decided positively. It moves the expected gap i by ``u_i = q/Q - (1 - q)/(1 - Q)``, with q the
-probability that the person belongs to the group and Q the mean of q. With prices c the rule is
+With p the probability that a person's label is 1, whoever is above a threshold τ is decided
+positively. A positive decision moves the expected gap i by
 
-    positive  where  w p/π - (1 - p)/(1 - π) - Σ_i c_i u_i > 0
+    u_i = Σ_y P(y) n_i(y) ( q(x, y)/Q_i - (1 - q(x, y))/R_i )
 
-All functions take NumPy arrays as well as those of JAX.
+with q the probability that the person belongs to the group, n_i(y) whether people with label y
+count in comparison i (1 for demographic parity), and Q_i, R_i the shares of people who count and
+belong to the group or to the others. With prices c the rule is
+
+    positive  where  p - Σ_i c_i u_i > τ
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from ffml.base import Array, Batch, Problem
+from ffml.base import Batch, Problem
 from ffml.problem.gaps import bounds
-from ffml.wrappers.membership import Membership, shares
+from ffml.wrappers.membership import shares
 
-BISECTIONS = 30
+BISECTIONS = 40
 SWEEPS = 6  # over several entries, each solved while the others stay
-HIGHEST_PRICE = 8.0  # in largest gains over typical influences: beyond it nobody's gain counts
-ROUNDING = 1e-5  # in highest prices: this much more, or people at the threshold fall on either side
+HIGHEST_PRICE = 8.0  # in units of probability over typical influences: beyond it p does not matter
+ROUNDING = 1e-6  # of highest prices: this much more, or people at the threshold fall on either side
 LEAST_INFLUENCE = 1e-4  # where features tell less than that of groups, there is nothing to price
+
+Threshold = Callable[[np.ndarray, np.ndarray], float]  # scores, weights -> τ
 
 
 class Prices(NamedTuple):
-    """A price on each gap, and what is needed to tell a person's influence on it."""
+    """A price on each gap, what a person's influence on it needs, and the threshold."""
 
-    price: Array  # (m,) c
-    inside: Array  # (m,) share of the people who count in a comparison and belong to its group
-    outside: Array  # (m,) and of those who count and do not belong to it
-
-
-class Population(NamedTuple):
-    """What is known of a task's people besides their features."""
-
-    membership: Membership  # how features tell groups
-    positive_rate: Array  # () π
+    price: np.ndarray  # (m,) c
+    inside: np.ndarray  # (m,) Q: share of the people who count in a comparison, of its group
+    outside: np.ndarray  # (m,) R: and of those who count and do not belong to it
+    threshold: np.ndarray  # () τ
 
 
-def described(problem: Problem, own: Population, logits: Array, x: Array, weight: Array) -> Batch:
-    """Describe people by what is to be expected of them: probabilities of label and groups."""
-    there = (weight > 0) * 1.0
-    xp = _namespace(x)
-    natural = (logits + _prior(problem, own.positive_rate, xp)).clip(-30, 30)
-    return Batch(
-        x=x,
-        y=1 / (1 + xp.exp(-natural)),
-        s=shares(own.membership, x),
-        mask=there,
-        weight=weight,
-        pool_size=there.sum(),
-    )
+class People(NamedTuple):
+    """What is to be expected of people: their labels, and who counts where as what."""
+
+    p: np.ndarray  # (n,) probability of label 1
+    inside: np.ndarray  # (n, m) probability to count in a comparison, as one of the group
+    outside: np.ndarray  # (n, m) and as one of the others
 
 
-def influence(problem: Problem, prices: Prices, people: Batch) -> Array:
-    """Return u: what each person's decision counts in each expected gap, ``(n, m)``."""
-    counts, members = _compared(problem, people)
+class Correction(NamedTuple):
+    """How far gaps are from what is expected: as they were on tasks so far, and in this task.
+
+    The labelled rows of the task show it too, mostly by chance. The more it differed from task to
+    task beyond chance, the more they are listened to.
+    """
+
+    bias: np.ndarray  # (m,) mean of earlier tasks
+    trust: np.ndarray  # (m,) between 0 and 1: how much the task's own rows are listened to
+    rows: People  # what is expected of the labelled rows
+    known: People  # what they are
+
+
+def expected(problem: Problem, weights: np.ndarray, p: np.ndarray, x: np.ndarray) -> People:
+    """Describe people whose labels and groups nobody knows.
+
+    Args:
+        problem: its notions say who counts in which comparison.
+        weights: how features and labels tell groups, see `ffml.wrappers.membership.of_task`.
+        p: their probabilities of label 1.
+        x: their features.
+    """
+    inside, outside = 0.0, 0.0
+    for label, chance in ((0.0, 1 - p), (1.0, p)):
+        member = np.tile(shares(weights, x, label), _num_conditions(problem))
+        counts = chance[:, None] * _counts(problem, _everybody(problem, x, label))
+        inside, outside = inside + counts * member, outside + counts * (1 - member)
+    return People(p, np.asarray(inside), np.asarray(outside))
+
+
+def observed(problem: Problem, batch: Batch) -> People:
+    """Describe people whose labels and groups are known, by what each of them counts."""
+    counts = _counts(problem, batch)
+    member = np.tile(np.asarray(batch.s, float), _num_conditions(problem))
+    return People(np.asarray(batch.y, float), counts * member, counts * (1 - member))
+
+
+def gaps_met(positive: np.ndarray, people: People) -> np.ndarray:
+    """Return the gaps of decisions ``(m,)``, 0 where a side has nobody."""
+    return positive @ _by_person(people)
+
+
+def rows_behind(people: People) -> np.ndarray:
+    """Return the rows ``1/(1/n₁ + 1/n₀)`` that gaps rest on, 0 where a side has nobody."""
+    weights = np.stack([people.inside, people.outside])  # (2, n, m)
+    totals = weights.sum(1)
+    both = (totals > 0).all(0)
+    sizes = totals**2 / np.where(both, (weights**2).sum(1), 1.0)  # rows that count differently
+    return both * sizes.prod(0) / np.where(both, sizes.sum(0), 1.0)
+
+
+def influence(prices: Prices, people: People) -> np.ndarray:
+    """Return u: what each person's positive decision adds to each expected gap, ``(n, m)``."""
     both = (prices.inside > 0) & (prices.outside > 0)
-    inside, outside = prices.inside + (1 - both), prices.outside + (1 - both)
-    return both * counts * (members / inside - (1 - members) / outside)
+    inside, outside = np.where(both, prices.inside, 1.0), np.where(both, prices.outside, 1.0)
+    return both * (people.inside / inside - people.outside / outside)
 
 
-def smallest_prices(problem: Problem, own: Population, people: Batch, bias: Array) -> Prices:
+def smallest_prices(
+    problem: Problem,
+    people: People,
+    weight: np.ndarray,
+    correction: Correction,
+    threshold: Threshold,
+) -> Prices:
     """Find the smallest prices with which expected gaps keep their bounds, by bisection.
 
     Args:
-        problem: its constraints, and what a missed positive costs.
-        own: what is known of the task.
-        people: those to be decided about, see `described`.
-        bias: ``(m,)`` what is added to expected gaps: how far off they were so far.
+        problem: its constraints say the bounds.
+        people: those to be decided about.
+        weight: what each of them counts, 0 for padding.
+        correction: what is added to expected gaps: how far off they are.
+        threshold: τ, as a function of scores where it depends on them.
     """
-    share = people.weight / jnp.maximum(people.weight.sum(), 1e-30)
-    nothing = Prices(jnp.zeros(problem.num_constraints), *_sides(problem, people, share))
-    effect = influence(problem, nothing, people)
-    gain = _gain(problem, own, people.y)
-    center, width = bounds(problem)
-    center = center - bias
-    size = jnp.sqrt(share @ effect**2)
+    share = weight / max(weight.sum(), 1e-30)
+    there = share > 0
+    share, people = share[there], People(*(part[there] for part in people))
+    center, width = (np.asarray(part, float) for part in bounds(problem))
+    nothing = np.zeros(len(center))
+    found = Prices(nothing, share @ people.inside, share @ people.outside, np.zeros(()))
+    effect = influence(found, people)
+    size = np.sqrt(share @ effect**2)
     told = size > LEAST_INFLUENCE
-    highest = HIGHEST_PRICE * jnp.max(jnp.abs(gain) * people.mask) / jnp.where(told, size, 1.0)
+    price = nothing
+    own = _Own(correction, found)
 
-    def gap(price: Array, i: Array) -> Array:
-        positive = (gain - effect @ price > 0) * share
-        return positive @ effect[:, i] - center[i]
+    def gap(trial: np.ndarray, i: int) -> float:
+        scores = people.p - effect @ trial
+        cut = threshold(scores, share)
+        expected_gap = ((scores > cut) * share) @ effect[:, i]
+        return float(expected_gap + own.off(trial, cut, i) - center[i])
 
-    def solve(k: Array, price: Array) -> Array:
+    for k in range(len(price) * (SWEEPS if len(price) > 1 else 1)):
         i = k % len(price)
-        free = price.at[i].set(0.0)
-        start = gap(free, i)
-        sign = jnp.sign(start)
-
-        def halve(_: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-            low, high = ends
-            middle = (low + high) / 2
-            enough = sign * gap(free.at[i].set(sign * middle), i) <= width[i]
-            return jnp.where(enough, low, middle), jnp.where(enough, middle, high)
-
-        low, high = lax.fori_loop(0, BISECTIONS, halve, (jnp.zeros(()), highest[i]))
-        margin = ROUNDING * highest[i]
-        before = free.at[i].set(sign * jnp.maximum(low - margin, 0.0))
-        after = free.at[i].set(sign * (high + margin))
-        # Where many people are alike, the gap may jump across the bound: take the nearer side.
-        nearer = jnp.where(jnp.abs(gap(after, i)) <= jnp.abs(gap(before, i)), after, before)
-        needed = told[i] & (jnp.abs(start) > width[i])
-        return jnp.where(needed, nearer, free)
-
-    entries = len(nothing.price)
-    solves = entries * (SWEEPS if entries > 1 else 1)
-    return nothing._replace(price=lax.fori_loop(0, solves, solve, nothing.price))
+        if told[i]:
+            price = _solved(gap, price, i, width[i], HIGHEST_PRICE / size[i])
+    scores = people.p - effect @ price
+    return found._replace(price=price, threshold=np.asarray(threshold(scores, share), float))
 
 
-def priced_logits(problem: Problem, own: Population, prices: Prices, people: Batch) -> Array:
-    """Return logits that are above 0 where the rule decides positively."""
-    xp, rate = _namespace(people.x), own.positive_rate
-    unit = problem.positive_weight / rate + 1 / (1 - rate)  # the gain is linear in p
-    moved = people.y - influence(problem, prices, people) @ prices.price / unit
-    moved = moved.clip(1e-6, 1 - 1e-6)
-    return xp.log(moved / (1 - moved)) - _prior(problem, rate, xp)
+class _Own:
+    """What is added to an expected gap, for decisions at given prices."""
+
+    def __init__(self, correction: Correction, prices: Prices) -> None:
+        self.bias, self.trust, rows, known = correction
+        self.p, self.effect = rows.p, influence(prices, rows)
+        self.real = _by_person(known) - _by_person(rows)
+
+    def off(self, price: np.ndarray, threshold: float, i: int) -> float:
+        if not self.trust[i]:
+            return self.bias[i]
+        positive = self.p - self.effect @ price > threshold
+        return (1 - self.trust[i]) * self.bias[i] + self.trust[i] * (positive @ self.real[:, i])
 
 
-def _gain(problem: Problem, own: Population, p: Array) -> Array:
-    rate = own.positive_rate
-    return problem.positive_weight * p / rate - (1 - p) / (1 - rate)
+def _by_person(people: People) -> np.ndarray:
+    """Return what each person's positive decision adds to the gaps among just these people."""
+    inside, outside = people.inside.sum(0), people.outside.sum(0)
+    both = (inside > 0) & (outside > 0)
+    return both * (
+        people.inside / np.where(both, inside, 1.0) - people.outside / np.where(both, outside, 1.0)
+    )
 
 
-def _prior(problem: Problem, rate: Array, xp: Any) -> Array:
-    """Return what logits of labels drawn evenly lack to be those of the task's label rate."""
-    return xp.log(rate / (1 - rate) / problem.positive_weight)
+def _solved(
+    gap: Callable[[np.ndarray, int], float], price: np.ndarray, i: int, width: float, highest: float
+) -> np.ndarray:
+    """Find the smallest price on one gap, while the others stay."""
+
+    def at(own: float) -> np.ndarray:
+        trial = price.copy()
+        trial[i] = own
+        return trial
+
+    start = gap(at(0.0), i)
+    if abs(start) <= width:
+        return at(0.0)
+    sign, low, high = np.sign(start), 0.0, highest
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if sign * gap(at(sign * middle), i) <= width:
+            high = middle
+        else:
+            low = middle
+    before = at(sign * max(low - ROUNDING * highest, 0.0))
+    after = at(sign * (high + ROUNDING * highest))
+    # Where many people are alike, the gap may jump across the bound: take the nearer side.
+    return after if abs(gap(after, i)) <= abs(gap(before, i)) else before
 
 
-def _sides(problem: Problem, people: Batch, share: Array) -> tuple[Array, Array]:
-    counts, members = _compared(problem, people)
-    return share @ (counts * members), share @ (counts * (1 - members))
+def priced(prices: Prices, people: People) -> np.ndarray:
+    """Return scores that are above the threshold where the rule decides positively."""
+    return people.p - influence(prices, people) @ prices.price
 
 
-def _compared(problem: Problem, people: Batch) -> tuple[Array, Array]:
-    """Return whether a person counts in a comparison, and belongs to its group: ``(n, m)`` each."""
-    everybody = people._replace(weight=0 * people.y + 1)
-    rows = [part.rows(everybody) for c in problem.constraints for part in c.conditions]
-    joined = _namespace(people.x).concatenate
-    counts = joined([r[:, None] + 0 * people.s for r in rows], axis=-1)
-    return counts, joined([people.s] * len(rows), axis=-1)
+def _num_conditions(problem: Problem) -> int:
+    return sum(len(constraint.conditions) for constraint in problem.constraints)
 
 
-def _namespace(x: Array) -> Any:
-    """Compute with NumPy where NumPy arrays come in."""
-    return np if isinstance(x, np.ndarray) else jnp
+def _everybody(problem: Problem, x: np.ndarray, label: float) -> Batch:
+    """Return people as if they all had this label."""
+    ones = np.ones(len(x))
+    nobody = np.zeros((len(x), len(problem.schema.contrasts)))
+    return Batch(x, label * ones, nobody, ones, ones, len(x))
+
+
+def _counts(problem: Problem, batch: Batch) -> np.ndarray:
+    """Return what each row counts in each comparison: ``(n, m)``."""
+    rows = [
+        np.asarray(part.rows(batch), float) for c in problem.constraints for part in c.conditions
+    ]
+    columns = np.stack(rows, axis=1) if rows else np.zeros((len(batch.y), 0))
+    return np.repeat(columns, batch.s.shape[1], axis=1)

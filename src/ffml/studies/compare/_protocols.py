@@ -97,9 +97,9 @@ def plan(
 
     >>> [cell.name for cell in plan(["adult"], ["ffml", "twp"], seeds=[7])]
     ['ffml on adult, seed 7', 'twp on adult, seed 7']
-    >>> loose = Variant("FFML, bound 0.1", "ffml", {"bounds": (0.1,)})
+    >>> loose = Variant("FFML, gap 0.1", "ffml", {"max_gap": (0.1,)})
     >>> [cell.name for cell in plan(["adult"], ["ffml", loose], seeds=[7])]
-    ['ffml on adult, seed 7', 'FFML, bound 0.1 on adult, seed 7']
+    ['ffml on adult, seed 7', 'FFML, gap 0.1 on adult, seed 7']
     """
     chosen = one_of("protocol", protocol, PROTOCOLS)
     preset = preset or chosen.preset

@@ -16,7 +16,7 @@ _MORE = {
     "outer": "outer level",
     "wrappers": "wrappers",
     "model": "model",
-    "constraints": "constraint",
+    "notions": "notion",
 }
 
 

@@ -30,8 +30,8 @@ def number_settings(kinds: Mapping[str, Any]) -> frozenset[str]:
 
     >>> sorted(number_settings({"lr": float, "radius": float | None, "num_steps": int}))
     ['lr', 'radius']
-    >>> sorted(number_settings({"bounds": tuple[float, ...], "judge_from": float}))
-    ['bounds']
+    >>> sorted(number_settings({"max_gap": tuple[float, ...] | None, "judge_from": float}))
+    ['max_gap']
     """
     return frozenset(n for n, kind in kinds.items() if n not in MEASURING and _is_number(kind))
 
@@ -44,5 +44,5 @@ def check_name(name: str, kinds: Mapping[str, Any], method: str) -> None:
 
 
 def _is_number(kind: Any) -> bool:
-    """Tell ``float``, ``float | None`` and ``tuple[float, ...]`` from all others."""
-    return kind is float or float in get_args(kind)
+    """Tell ``float``, ``tuple[float, ...]`` and either ``| None`` from all others."""
+    return kind is float or any(map(_is_number, get_args(kind)))

@@ -20,7 +20,7 @@ from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, P
 from ffml.experiment.build import build_for
 from ffml.experiment.config import OWN_SETTINGS, RunConfig
 
-Values = Mapping[str, Array]  # setting -> (settings,), or (settings, constraints) for bounds
+Values = Mapping[str, Array]  # setting -> (settings,), or (settings, notions) for max_gap
 
 _UNTRACEABLE = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
 _AXIS = "settings"
@@ -41,8 +41,8 @@ class Program(NamedTuple):
 def with_values(config: RunConfig, values: Values) -> RunConfig:
     """Put values, perhaps traced, in the places of a run's settings."""
     own = {name: value for name, value in values.items() if name in OWN_SETTINGS}
-    if "bounds" in own:
-        own["bounds"] = tuple(own["bounds"][i] for i in range(len(own["bounds"])))
+    if "max_gap" in own:
+        own["max_gap"] = tuple(own["max_gap"][i] for i in range(len(own["max_gap"])))
     of_recipe = {name: value for name, value in values.items() if name not in OWN_SETTINGS}
     recipe = replace(config.recipe, settings=config.recipe.settings | of_recipe)
     return replace(config, recipe=recipe, **own)
@@ -179,7 +179,7 @@ class _Single:
     def values(self, size: int) -> Values:
         """Return the shapes of the values of so many settings."""
         shapes = {
-            name: (size, len(self.config.bounds)) if name == "bounds" else (size,)
+            name: (size, len(self.config.max_gap or ())) if name == "max_gap" else (size,)
             for name in self.names
         }
         return {name: np.ones(shape, np.float32) for name, shape in shapes.items()}

@@ -103,8 +103,8 @@ def _title(search: Search, span: Span) -> str:
 def _words(setting: Mapping[str, Any]) -> dict[str, Any]:
     """Write several values in one cell as ``--grid`` takes them.
 
-    >>> _words({"bounds": (0.02, 0.05), "l2": 0.1})
-    {'bounds': '0.02+0.05', 'l2': 0.1}
+    >>> _words({"max_gap": (0.02, 0.05), "l2": 0.1})
+    {'max_gap': '0.02+0.05', 'l2': 0.1}
     """
     return {
         name: "+".join(map(str, value)) if isinstance(value, tuple) else value

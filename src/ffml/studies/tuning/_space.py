@@ -39,7 +39,7 @@ SPACES: dict[str, Space] = {
         summary="a modest grid around the package's defaults",
         preset="default",
         axes={
-            "bounds": ((0.0,), (0.02,), (0.05,)),
+            "max_gap": ((0.0,), (0.02,), (0.05,)),
             "notion.temperature": (0.5, 1.0),
             "problem.l2": (0.0, 1e-3, 1e-2),
             "inner.lr": (0.03, 0.1, 0.3),
@@ -120,7 +120,7 @@ def draw_settings(
 
 def _check_axes(axes: Axes) -> None:
     if not axes:
-        raise FFMLError("there is nothing to try; give values such as --grid bounds=0.01,0.05")
+        raise FFMLError("there is nothing to try; give values such as --grid max_gap=0.01,0.05")
     for name, values in axes.items():
         if not len(values):
             raise FFMLError(f"'{name}' has no values to try; give at least one")
@@ -130,7 +130,7 @@ def _draw(rng: np.random.Generator, axis: Sequence[Any], is_number: bool) -> Any
     value = axis[int(rng.integers(len(axis)))]
     if not is_number:
         return value
-    if isinstance(value, tuple):  # of bounds, one for each constraint
+    if isinstance(value, tuple):  # of gaps, one for each notion
         alike = [v for v in axis if isinstance(v, tuple) and len(v) == len(value)]
         return tuple(
             _between(rng, part, column)

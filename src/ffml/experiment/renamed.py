@@ -1,0 +1,30 @@
+"""Settings that had other names in earlier versions, so that files of those are still read."""
+
+from collections.abc import Mapping
+from typing import Any
+
+# Names of 0.1 and 0.2: settings of a run, and entries of its config.json.
+RENAMED = {
+    "constraints": "notions",
+    "bounds": "max_gap",
+    "constraint": "notions",
+    "bound": "max_gap",
+}
+_NOTIONS = ("constraints", "constraint")
+
+
+def todays_names(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Give settings that a file holds under earlier names the names they have today.
+
+    No notion used to mean that nothing was asked for, which a ``max_gap`` of None says today.
+
+    >>> todays_names({"bounds": (0.1,), "seed": 1})
+    {'max_gap': (0.1,), 'seed': 1}
+    >>> todays_names({"constraints": (), "bounds": (0.02,)})
+    {'max_gap': None}
+    """
+    named = {RENAMED.get(name, name): value for name, value in saved.items()}
+    if any(name in saved and saved[name] in ((), [], None) for name in _NOTIONS):
+        del named["notions"]
+        named["max_gap"] = None
+    return named

@@ -1,0 +1,112 @@
+"""Boosted trees as plain arrays: fitted with scikit-learn, kept and evaluated without it."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from ffml.base import FFMLError
+
+FITTED_TREES = 60
+LEAVES = 15
+LEARNING_RATE = 0.1
+LEAST_ROWS_IN_LEAF = 20
+BLOCK_ROWS = 4096  # whose paths through a tree stay in a core's cache
+
+
+class Forest(NamedTuple):
+    """Trees one behind the other; node i of a tree goes on at ``left[i]`` or ``right[i]``.
+
+    A leaf goes on at itself, so that ``depth`` steps lead from any root to a leaf.
+    """
+
+    start: np.ndarray  # () the logit before any tree
+    roots: np.ndarray  # (trees,)
+    feature: np.ndarray  # (nodes,)
+    threshold: np.ndarray  # (nodes,) people at or below it go left
+    left: np.ndarray  # (nodes,)
+    right: np.ndarray  # (nodes,)
+    value: np.ndarray  # (nodes,) what a leaf adds to the logit
+    depth: np.ndarray  # () of the deepest tree
+
+
+def no_forest() -> Forest:
+    """Return a forest without trees: everybody's logit is 0."""
+    nodes, numbers = np.zeros(0, np.int32), np.zeros(0)
+    zero = np.zeros((), np.int32)
+    return Forest(np.zeros(()), nodes, nodes, numbers, nodes, nodes, numbers, zero)
+
+
+def fit_forest(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Forest:
+    """Fit gradient boosting to 0/1 labels; rows of one label give a forest without trees.
+
+    Rows of unequal weight are drawn by it, as often as there are rows: scikit-learn takes many
+    times as long to find the bins of weighted rows. One thread fits, so that the same rows always
+    give the same trees.
+    """
+    if np.ptp(weight) > 1e-6 * np.max(weight, initial=0.0):
+        drawn = np.random.default_rng(0).choice(len(y), len(y), p=weight / weight.sum())
+        x, y = x[drawn], y[drawn]
+    if not 0 < y.sum() < len(y):
+        return no_forest()
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
+
+    model = HistGradientBoostingClassifier(
+        max_iter=FITTED_TREES,
+        max_leaf_nodes=LEAVES,
+        learning_rate=LEARNING_RATE,
+        min_samples_leaf=LEAST_ROWS_IN_LEAF,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=0,
+    )
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(x, y)
+        forest = _as_arrays(model)
+        some = x[:: max(len(x) // 200, 1)]
+        same = np.allclose(forest_logits(forest, some), model.decision_function(some), atol=1e-6)
+    if not same:
+        raise FFMLError(
+            "this scikit-learn keeps its trees in a way that ffml does not know; install the "
+            "version of constraints.txt, or leave out the wrapper 'boosted'"
+        )
+    return forest
+
+
+def _as_arrays(model: object) -> Forest:
+    """Copy the trees of scikit-learn's model, which has no public way to give them away."""
+    trees = [per_class[0].nodes for per_class in model._predictors]  # type: ignore[attr-defined]
+    roots = np.cumsum([0, *(len(nodes) for nodes in trees[:-1])])
+    nodes = np.concatenate(trees)
+    first = np.repeat(roots, [len(tree) for tree in trees])
+    leaf = nodes["is_leaf"].astype(bool)
+    itself = np.arange(len(nodes))
+    return Forest(
+        np.asarray(float(np.ravel(model._baseline_prediction)[0])),  # type: ignore[attr-defined]
+        roots.astype(np.int32),
+        np.where(leaf, 0, nodes["feature_idx"]).astype(np.int32),
+        np.where(leaf, np.inf, nodes["num_threshold"]).clip(-1e300, 1e300),
+        np.where(leaf, itself, nodes["left"] + first).astype(np.int32),
+        np.where(leaf, itself, nodes["right"] + first).astype(np.int32),
+        np.where(leaf, nodes["value"], 0.0),
+        np.asarray(int(nodes["depth"].max()), np.int32),
+    )
+
+
+def forest_logits(forest: Forest, x: np.ndarray) -> np.ndarray:
+    """Return the logits of people with these features: ``(n,)``."""
+    logits = np.full(len(x), float(forest.start))
+    if not len(forest.roots):
+        return logits
+    rows = np.asarray(x, float)
+    for begin in range(0, len(rows), BLOCK_ROWS):
+        block = rows[begin : begin + BLOCK_ROWS]
+        flat, offset = block.ravel(), np.arange(len(block))[:, None] * block.shape[1]
+        node = np.broadcast_to(forest.roots, (len(block), len(forest.roots)))
+        for _ in range(int(forest.depth)):
+            left = flat[offset + forest.feature[node]] <= forest.threshold[node]
+            node = np.where(left, forest.left[node], forest.right[node])
+        logits[begin : begin + BLOCK_ROWS] += forest.value[node].sum(1)
+    return logits
