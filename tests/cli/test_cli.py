@@ -27,7 +27,7 @@ def ffml(*arguments, cwd, **environment):
         env=os.environ | {"COLUMNS": "100"} | environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
 
 
@@ -182,13 +182,13 @@ def test_interrupted_run_leaves_whole_files(tmp_path):
         text=True,
     )
     rounds = tmp_path / "run" / "rounds.csv"
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline and (
         not rounds.exists() or rounds.read_text().count("\n") < 3
     ):
         time.sleep(0.1)
     child.send_signal(signal.SIGINT)
-    output, _ = child.communicate(timeout=300)
+    output, _ = child.communicate(timeout=1800)
     assert child.returncode == 130 and "Traceback" not in output
     assert "interrupted after" in output
     done = len(read_rows(rounds))

@@ -82,8 +82,11 @@ def expected_failed_checks(estimator):
     return {}
 
 
+TWP = {"num_steps": 20, "lr": 0.1, "tasks_per_round": 3, "rows_per_task": 64}  # compiles faster
+
+
 @parametrize_with_checks(
-    [classifier(max_gap=None), Constrained(**classifier().get_params())],
+    [classifier(max_gap=None), Constrained(method="twp", wrappers=(), shots=10, settings=TWP)],
     expected_failed_checks=expected_failed_checks,
     xfail_strict=True,
 )
@@ -372,7 +375,7 @@ def run_python(code, folder):
         env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
     assert out.returncode == 0, out.stderr
     return out.stdout

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("sklearn")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
-LIMIT = 300  # seconds, of which a busy machine needs a tenth
+LIMIT = 600  # seconds; a quiet machine needs five
 ENDING = f"""
 import faulthandler, warnings
 faulthandler.dump_traceback_later({LIMIT}, exit=True)

@@ -203,7 +203,7 @@ def ffml(*arguments, cwd):
 
 def finished(*arguments, cwd):
     child = ffml(*arguments, cwd=cwd)
-    out, err = child.communicate(timeout=300)
+    out, err = child.communicate(timeout=1800)
     assert child.returncode == 0, err
     return out
 
@@ -214,14 +214,14 @@ def test_sigkill_and_resume_on_the_command_line(tmp_path):
     arguments = [*ARGUMENTS, "--out", "run"]
     for goal in (3, 12):  # rounds done, about, when the signal comes
         child = ffml(*arguments, cwd=tmp_path)
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + 600
         while time.monotonic() < deadline and child.poll() is None:
             if any(checkpoints.glob(f"round-{goal:06d}.*")):
                 break
             time.sleep(0.001)
         time.sleep(rng.uniform(0, 0.02))
         child.send_signal(signal.SIGKILL)
-        child.communicate(timeout=300)
+        child.communicate(timeout=1800)
         assert child.returncode == -signal.SIGKILL
         arguments = ["--resume", "run"]
     finished(*arguments, cwd=tmp_path)
