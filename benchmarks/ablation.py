@@ -10,12 +10,13 @@ kept in --out, and a stopped study goes on where it was.
 """
 
 import argparse
-import shlex
 from pathlib import Path
 from typing import Any
 
+from streams import named
+
 from ffml.cli.values import parse_seeds
-from ffml.data.sources import find_table, is_table
+from ffml.data.sources import is_table
 from ffml.data.tables import open_table
 from ffml.runtime import configure
 from ffml.studies.compare import (
@@ -70,20 +71,6 @@ QUICK = ("ogdlc + evened", "refit + evened")
 SMALL = {"rounds": 6, "num_outer_steps": 2, "inner.num_steps": 1, "num_steps": 2, "shots": 10}
 
 
-def roles_of(text: str) -> tuple[str, dict[str, Any]]:
-    """Read a stream: its name, and the roles of a table's columns.
-
-    >>> roles_of("loans.csv label=approved sensitive=sex,race")
-    ('loans.csv', {'label': 'approved', 'sensitive': ('sex', 'race')})
-    """
-    name, *words = shlex.split(text)
-    roles: dict[str, Any] = dict(word.split("=", 1) for word in words)
-    for several in ("sensitive", "drop"):
-        if several in roles:
-            roles[several] = tuple(roles[several].split(","))
-    return name, roles
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("streams", nargs="*", default=["synthetic"])
@@ -93,7 +80,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="a few rounds of two recipes")
     arguments = parser.parse_args()
     configure(devices=1)
-    found = [find_table(*roles_of(text)) for text in arguments.streams]
+    found = [named(text) for text in arguments.streams]
     cells = plan(
         [stream.data for stream in found],
         RECIPES,

@@ -102,7 +102,7 @@ def main():
     rng, places, runs, different = random.Random(arguments.seed), Counter(), 0, 0
     work = Path(tempfile.mkdtemp(prefix="ffml-kill-"))
     os.environ.setdefault("FFML_JAX_CACHE", str(work / "jax"))
-    start = [*RUN, "--rounds", arguments.rounds]
+    start = [*RUN, "--set", f"rounds={arguments.rounds}"]
     finished(*start, "--out", str(work / "whole"))  # compiles; the next one is timed
     seconds = finished(*start, "--out", str(work / "whole"), "--overwrite")
     expected, folder = outcome(work / "whole"), work / "run"

@@ -29,6 +29,7 @@ MODULES = (
     "ffml.estimator",
     "ffml.data.tables",
     "ffml.runs.gate",
+    "ffml.runs.audit",
     "ffml.runs.artifact",
     "ffml.runs.predict",
     "ffml.runs.adapting",

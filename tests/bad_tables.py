@@ -76,8 +76,8 @@ VALUES = {
         "column (--label)",
     ),
     "label of texts": BadTable(
-        csv(y=["no", "yes"] * 4),
-        "label column 'y' holds 'no' and 'yes'; say which one is the favourable outcome "
+        csv(y=["bad", "good"] * 4),
+        "label column 'y' holds 'bad' and 'good'; say which one is the favourable outcome "
         "(--positive)",
     ),
     "label of other numbers": BadTable(
@@ -154,9 +154,8 @@ VALUES = {
     ),
     "id of texts": BadTable(
         csv(**MANY, who=ID),
-        "column 'who' has more than 50 different texts ('person 0', 'person 1', 'person 10', ...) "
-        "and looks like an id; drop it (--drop who), group its values, or write its numbers with a "
-        "decimal point",
+        "column 'who' has a different text in nearly every row ('person 0', 'person 1', 'person "
+        "10', ...), like an id; drop it (--drop who) or group its values",
     ),
     "timestamp feature": BadTable(
         parquet(at=[datetime(2024, 1, 1)] * 8),

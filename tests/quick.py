@@ -6,5 +6,5 @@ def sets(*settings):
     return [word for setting in settings for word in ("--set", setting)]
 
 
-QUICK = sets("num_outer_steps=2", "inner.num_steps=1", "shots=10")
+QUICK = ["--method", "ffml", *sets("num_outer_steps=2", "inner.num_steps=1", "shots=10")]
 SMALL = sets("tasks_per_round=3", "rows_per_task=64")

@@ -17,7 +17,8 @@ QUICK = {
 def classifier(**parameters):
     """One that learns little and compiles fast."""
     settings = QUICK | parameters.pop("settings", {})
-    return FairMetaClassifier(**{"shots": 10, "settings": settings} | parameters)
+    given = {"method": "ffml", "shots": 10, "settings": settings}
+    return FairMetaClassifier(**given | parameters)
 
 
 def make_data(rows=240, seed=0):

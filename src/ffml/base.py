@@ -82,6 +82,7 @@ class Task(NamedTuple):
     x: np.ndarray  # (n, features) float32, never holding a protected attribute
     y: np.ndarray  # (n,) labels 0/1
     groups: np.ndarray  # (n, sensitive columns) group codes
+    missing: np.ndarray | None = None  # (columns,) missing values of a table's inputs, if known
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,11 @@ import json
 
 import pytest
 from bad_tables import BAD_TABLES, ROLES
-from quick import QUICK, SMALL
+from quick import QUICK, SMALL, sets
 
+from ffml.base import FFMLError
 from ffml.data.sources import SET_OPTIONS
+from ffml.experiment.configfile import read_config
 
 # Where columns are guessed, the command line asks before the table is read.
 ASKED = {
@@ -45,7 +47,7 @@ def test_bad_tables(case, tmp_path, run_main):
 CONFIGS = {
     "unknown key": ({"outr_lr": 0.1}, "unknown setting 'outr_lr'; did you mean 'outer_lr'? See"),
     "unknown key of a run": ({"run": {"sed": 1}}, "unknown setting 'sed'; did you mean 'seed'?"),
-    "another's setting": ({"penalty": 0.1}, "unknown setting of ffml 'penalty'"),
+    "another's setting": ({"method": "ffml", "penalty": 0.1}, "unknown setting of ffml 'penalty'"),
     "bound out of range": ({"max_gap": [-1.0]}, "max_gap must be >= 0, got -1"),
     "wrong kind": ([1, 2], "holds no settings; it must be an object"),
     "unknown method": ({"method": "fml"}, "unknown method 'fml'; did you mean 'ffml'?"),
@@ -109,6 +111,41 @@ def test_bad_configs(case, tmp_path, run_main):
     assert not (tmp_path / "run").exists()
 
 
+TOMLS = {
+    "no TOML": (
+        "data = ",
+        "c.toml is not TOML (Invalid value (at end of document)); give --config",
+    ),
+    "unknown": ("sed = 1", "unknown setting 'sed'; did you mean 'seed'?"),
+    "unknown part": ("[inner]\nrate = 1", "unknown setting 'inner.rate'; did you mean"),
+    "a date": ("seed = 2024-01-01", "setting 'seed' takes a whole number, got datetime.date(2024"),
+    "another kind": ("[data_options]\nlabel = 5", "setting 'data.label' takes a word, got 5"),
+    "no table": ("data_options = 5", "setting 'data_options' takes an object with names"),
+    "deeper": ("[inner.lr]\na = 1", "setting 'inner.lr' takes a number, got {'a': 1}"),
+    "several runs": ("[[run]]\nseed = 1", "unknown setting 'run'; did you mean"),
+}
+
+
+@pytest.mark.parametrize("case", TOMLS)
+def test_bad_configs_in_toml(case, tmp_path):
+    text, message = TOMLS[case]
+    (tmp_path / "c.toml").write_text(text)
+    with pytest.raises(FFMLError) as caught:
+        read_config(tmp_path / "c.toml")
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_config_in_toml(tmp_path):
+    text = 'data = "t.csv"\nseed = 3\ninner.lr = 0.1\n[data_options]\nlabel = "y"\ndrop = ["a"]\n'
+    (tmp_path / "c.toml").write_text(text)
+    assert read_config(tmp_path / "c.toml") == (
+        "t.csv",
+        {"seed": 3, "inner.lr": 0.1},
+        {"label": "y", "drop": ("a",)},
+        False,
+    )
+
+
 @pytest.mark.parametrize(("text", "message"), [(None, "there is no file"), ("{", "is not JSON")])
 def test_configs_that_cannot_be_read(text, message, tmp_path, run_main):
     if text:
@@ -159,7 +196,11 @@ WRONG = [
     (("run", "recipe"), 5, "config.json does not say what to run; restore a copy of it"),
     (("run", "recipe", "method"), ["ffml"], "setting 'method' takes a word, got ('ffml',)"),
     (("run", "recipe", "wrappers"), "evened", "setting 'wrappers' takes a list of words, got 'ev"),
-    (("run", "recipe", "wrappers"), ["no"], "unknown wrapper 'no'; known: corrected, evened"),
+    (
+        ("run", "recipe", "wrappers"),
+        ["no"],
+        "unknown wrapper 'no'; known: boosted, corrected, evened",
+    ),
     (
         ("run", "recipe", "settings"),
         {"inner.lr": "a"},
@@ -199,7 +240,7 @@ def test_a_config_edited_by_hand(place, value, message, tmp_path, run_main):
 
 
 def test_a_config_repeats_a_run(tmp_path, run_main):
-    small = [*QUICK, *SMALL, "--rounds", "2", "--seed", "3", "--quiet"]
+    small = [*QUICK, *SMALL, *sets("rounds=2", "seed=3"), "--quiet"]
     assert run_main("run", "synthetic", *small, "--out", "one")[0] == 0
     assert run_main("run", "--config", "one/config.json", "--quiet", "--out", "two")[0] == 0
     one, two = ((tmp_path / name / "rounds.csv").read_bytes() for name in ("one", "two"))

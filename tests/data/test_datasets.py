@@ -5,20 +5,19 @@ import math
 import os
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from ffml.base import FFMLError, Stream, Task
-from ffml.data.datasets import DATASETS, Layout, from_frame, load, vocabulary
+from ffml.data.datasets import DATASETS, load
 from ffml.data.datasets._crime import black_top_two
+from ffml.data.datasets._people import people_stream
 from ffml.data.datasets._shipped import read_shipped
 from ffml.data.datasets._synthetic import SHARPNESS, bayes_rates, direction
-from ffml.data.datasets._tabular import standardise
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(os.environ.get("FFML_DATA_HOME") or ROOT.parent / "shared" / "data")
@@ -78,7 +77,9 @@ def test_another_seed_is_another_order_of_the_same_tasks(name: str) -> None:
     assert [t.name for t in others] != [t.name for t in tasks]
     by_name = {task.name: task for task in others}
     for task in tasks:
-        np.testing.assert_array_equal(task.x, by_name[task.name].x)
+        differs = (task.x != by_name[task.name].x).any(axis=0)
+        # A number is missing there, which becomes the median of the first task.
+        assert differs.sum() <= (task.name == "Mississippi")
 
 
 @pytest.mark.parametrize("name", TABULAR)
@@ -90,8 +91,6 @@ def test_numbers_are_standardised_per_task(name: str) -> None:
         np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-5)
         deviation = x.std(axis=0)
         varies = np.ptp(x, axis=0) > 0
-        if task.name == "Mississippi":  # one of its 19 numbers is missing and counts as the mean
-            deviation[stream.schema.features.index("OtherPerCap")] /= math.sqrt(18 / 19)
         np.testing.assert_allclose(deviation[varies], 1, atol=1e-4)
         assert (x[:, ~varies] == 0).all()
         hot = np.delete(task.x, numeric, axis=1)
@@ -272,146 +271,79 @@ def test_an_unknown_option_is_named() -> None:
         load("crime", intersect=True)
 
 
-# -- the tabular reader ------------------------------------------------------------------------
+# -- from a table of people to tasks -----------------------------------------------------------
 
-RECIPE = Layout(
-    task="town",
-    label="y",
-    sensitive={"sex": ("F", "M"), "old": ("no", "yes")},
-    numeric=("age", "income"),
-    categorical={"job": ("baker", "smith", "?")},
-)
+GROUPS = {"sex": ("M", "F"), "old": ("no", "yes")}
 
 
-@st.composite
-def frames(draw: st.DrawFn) -> pd.DataFrame:
-    n = draw(st.integers(1, 12))
-    number = st.one_of(st.none(), st.floats(-1e100, 1e100), st.sampled_from([0.1, 5e-324]))
+def stream_from(frame: pd.DataFrame, seed: int = 0, **options: Any) -> Stream:
+    return people_stream(
+        frame, name="t", task="town", label="y", sensitive=GROUPS, seed=seed, **options
+    )
 
-    def column(values: st.SearchStrategy) -> list:
-        return draw(st.lists(values, min_size=n, max_size=n))
 
+def people(rows: int = 60, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
-            "town": column(st.sampled_from(["a", "b", "c"])),
-            "y": column(st.integers(0, 1)),
-            "sex": column(st.sampled_from(["F", "M"])),
-            "old": column(st.sampled_from(["no", "yes"])),
-            "age": pd.Series(column(number), dtype=float),
-            "income": pd.Series(column(number), dtype=float),
-            "job": pd.Series(column(st.sampled_from(["baker", "smith", "?", None])), dtype=object),
+            "town": rng.choice(["a", "b", "c"], rows),
+            "y": rng.integers(0, 2, rows).astype(bool),
+            "sex": rng.choice(["F", "M"], rows),
+            "old": rng.choice(["no", "yes"], rows),
+            "income": rng.normal(1e6, 1e3, rows),
+            "job": rng.choice(["baker", "smith", "?"], rows),
+            "constant": 0.1,
         }
     )
 
 
-@given(frames())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_any_table_becomes_finite_standardised_tasks(frame: pd.DataFrame) -> None:
-    stream = from_frame(frame, RECIPE, name="t")
-    tasks = list(stream.tasks())
-    assert sum(len(t.y) for t in tasks) == len(frame)
-    for task in tasks:
+def test_numbers_are_standardised_within_a_task_and_categories_are_not() -> None:
+    frame = people()
+    stream = stream_from(frame)
+    assert stream.schema.features == ("income", "job=?", "job=baker", "job=smith", "constant")
+    for task in stream.tasks():
         rows = frame[frame["town"] == task.name]
-        assert np.isfinite(task.x).all()
-        for i, column in enumerate(RECIPE.numeric):
-            values, x = rows[column].to_numpy(), task.x[:, i].astype(float)
-            seen = ~np.isnan(values)
-            assert (x[~seen] == 0).all()
-            if len(set(values[seen])) < 2:
-                assert (x == 0).all()
-            else:
-                assert abs(x[seen].mean()) < 1e-5 and abs(x[seen].std() - 1) < 1e-5
-                assert (np.diff(x[seen][np.argsort(values[seen], kind="stable")]) >= 0).all()
-        expected = [[j == "baker", j == "smith", j in ("?", None)] for j in rows["job"]]
-        np.testing.assert_array_equal(task.x[:, 2:], np.array(expected, dtype=float))
+        expected = (rows["income"] - rows["income"].mean()) / rows["income"].std(ddof=0)
+        np.testing.assert_allclose(task.x[:, 0], expected, atol=1e-4)
+        for i, job in enumerate(("?", "baker", "smith")):
+            np.testing.assert_array_equal(task.x[:, 1 + i], rows["job"] == job)
+        assert (task.x[:, 4] == 0).all()  # whatever rounding errors its mean has
 
 
-@given(frames(), frames(), st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_a_task_sees_neither_other_tasks_nor_labels(
-    frame: pd.DataFrame, other: pd.DataFrame, data: st.DataObject
-) -> None:
-    town = frame["town"].iloc[0]
-    changed = pd.concat([other[other["town"] != town], frame[frame["town"] == town]])
-    changed["y"] = data.draw(
-        st.lists(st.integers(0, 1), min_size=len(changed), max_size=len(changed))
-    )
-    one, two = (
-        next(t for t in from_frame(f, RECIPE, name="t").tasks() if t.name == town)
-        for f in (frame, changed)
-    )
-    assert one.x.tobytes() == two.x.tobytes()
-
-
-def test_rounding_errors_of_a_constant_do_not_become_features() -> None:
-    assert (standardise(np.full((7, 1), 0.1)) == 0).all()
-    assert np.full(7, 0.1).std() > 0  # which a test for zero would miss
-
-
-def small(**changes: object) -> pd.DataFrame:
-    columns = {
-        "town": ["b", "a", "b"], "y": [0, 1, 1], "sex": ["F", "M", "F"], "old": ["no", "no", "yes"],
-        "age": [1.0, 2.0, 3.0], "income": [1.0, 1.0, 2.0], "job": ["smith", "baker", "smith"],
-    }  # fmt: skip
-    return pd.DataFrame(columns | changes)
+def test_groups_have_the_codes_that_the_data_set_gives_them() -> None:
+    frame = people()
+    stream = stream_from(frame)
+    assert [column.groups for column in stream.schema.sensitive] == [("M", "F"), ("no", "yes")]
+    for task in stream.tasks():
+        rows = frame[frame["town"] == task.name]
+        np.testing.assert_array_equal(task.groups[:, 0], rows["sex"] == "F")
+        np.testing.assert_array_equal(task.groups[:, 1], rows["old"] == "yes")
+        np.testing.assert_array_equal(task.y, rows["y"])
 
 
 def test_the_intersection_has_only_groups_that_occur() -> None:
-    stream = from_frame(small(), RECIPE, name="t", seed=None, intersect=True)
-    (column,) = stream.schema.sensitive
+    frame = people()
+    frame = frame[(frame["sex"] == "F") | (frame["old"] == "no")]
+    (column,) = stream_from(frame, intersect=True).schema.sensitive
     assert (column.name, column.groups) == ("sex×old", ("F×no", "F×yes", "M×no"))
-    assert [t.groups.tolist() for t in stream.tasks()] == [[[0], [1]], [[2]]]
 
 
-def test_without_a_seed_tasks_come_in_the_order_of_their_first_rows() -> None:
-    stream = from_frame(small(), RECIPE, name="t", seed=None)
-    assert [task.name for task in stream.tasks()] == ["b", "a"]
+def test_features_of_a_task_depend_neither_on_labels_nor_on_other_tasks() -> None:
+    frame = people()
+    other = frame.assign(y=~frame["y"], income=np.where(frame["town"] == "b", frame["income"], 7.0))
+    one, two = (next(t for t in stream_from(f).tasks() if t.name == "b") for f in (frame, other))
+    assert one.x.tobytes() == two.x.tobytes()
+    assert (one.y != two.y).all()
 
 
 def test_the_order_of_tasks_does_not_depend_on_the_order_of_rows() -> None:
-    rows = small()
+    orders = set()
     for seed in range(5):
-        one, two = (from_frame(f, RECIPE, name="t", seed=seed) for f in (rows, rows[::-1]))
-        assert [t.name for t in one.tasks()] == [t.name for t in two.tasks()]
-
-
-def test_columns_may_be_categorical_or_nullable() -> None:
-    plain = small()
-    fancy = plain.astype({"town": "category", "sex": "category", "job": "category", "age": "Int64"})
-    for one, two in zip(
-        *(from_frame(f, RECIPE, name="t").tasks() for f in (plain, fancy)), strict=True
-    ):
-        assert one.name == two.name
-        np.testing.assert_array_equal(one.x, two.x)
-        np.testing.assert_array_equal(one.groups, two.groups)
-    assert vocabulary(fancy["job"]) == ("baker", "smith")
-
-
-@pytest.mark.parametrize(
-    ("frame", "message"),
-    [
-        (small().drop(columns="age"), "the table has no column 'age'"),
-        (small()[:0], "the table has no rows"),
-        (small(y=[0, 1, 2]), "label column 'y' must hold only 0 and 1"),
-        (small(y=[0, 1, None]), "label column 'y' must hold only 0 and 1"),
-        (small(sex=["F", "X", "M"]), r"'sex' has the value 'X', expected one of \['F', 'M'\]"),
-        (small(sex=["F", None, "M"]), "'sex' has the value .* drop such rows"),
-        (small(job=["cook", "smith", "smith"]), "'job' has the value 'cook'"),
-        (small(town=["a", None, "b"]), "task column 'town' has missing values"),
-        (small(age=["x", "y", "z"]), "'age' is not numeric; list it as categorical"),
-        (small(age=[1.0, np.inf, 2.0]), "'age' holds infinite values"),
-    ],
-)
-def test_a_bad_table_is_refused_in_one_line(frame: pd.DataFrame, message: str) -> None:
-    with pytest.raises(FFMLError, match=message) as caught:
-        from_frame(frame, RECIPE, name="t")
-    assert "\n" not in str(caught.value)
-
-
-def test_a_protected_attribute_may_not_be_a_feature() -> None:
-    layout = Layout("town", "y", {"sex": ("F", "M")}, ("age",), {"sex": ("F", "M")})
-    with pytest.raises(FFMLError, match="'sex' is task, label or sensitive: not also a feature"):
-        from_frame(small(), layout, name="t")
+        one, two = (stream_from(f, seed) for f in (people(), people()[::-1]))
+        names = [task.name for task in one.tasks()]
+        assert names == [task.name for task in two.tasks()]
+        orders.add(tuple(names))
+    assert len(orders) > 1
 
 
 # -- the files that the package carries --------------------------------------------------------

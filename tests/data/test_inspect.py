@@ -10,6 +10,8 @@ from ffml.base import FFMLError, Stream
 from ffml.data.tables import describe, inspect, table_stream
 from ffml.data.tables._detect import detectable_gap
 from ffml.data.tables._mistakes import area_under_curve
+from ffml.data.tables._protected import protected_columns
+from ffml.data.tables._units import scale_change
 
 ROLES = {"label": "y", "sensitive": "sex", "task": "town"}
 
@@ -18,7 +20,7 @@ def people(rows=2000, seed=0):
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
-            "age": rng.integers(18, 80, rows),
+            "hours": rng.integers(18, 80, rows),
             "job": rng.choice(["cook", "nurse", "smith"], rows),
             "sex": rng.choice(["F", "M"], rows),
             "y": rng.integers(0, 2, rows),
@@ -99,7 +101,7 @@ def test_area_under_curve_agrees_with_scikit_learn(ties):
 
 MISTAKES = {
     "label leaks as number": (
-        lambda f: f.assign(paid=f["y"] * 100 + f["age"] % 7),
+        lambda f: f.assign(paid=f["y"] * 100 + f["hours"] % 7),
         "feature 'paid' alone tells the label almost perfectly (AUC 1.000): is it known before the "
         "decision? If not, drop it (--drop paid)",
     ),
@@ -114,14 +116,47 @@ MISTAKES = {
         "the decision? If not, drop it (--drop status)",
     ),
     "sensitive column under another name": (
-        lambda f: f.assign(gender=f["sex"].map({"F": "woman", "M": "man"})),
-        "feature 'gender' tells sex=M almost perfectly (AUC 1.000): is it the sensitive column "
-        "under another name? If so, drop it (--drop gender)",
+        lambda f: f.assign(title=f["sex"].map({"F": "Mrs", "M": "Mr"})),
+        "feature 'title' tells sex=M almost perfectly (AUC 1.000): is it the sensitive column "
+        "under another name? If so, drop it (--drop title)",
     ),
     "id": (
         lambda f: f.assign(number=np.arange(len(f))[::-1] + 1000),
         "feature 'number' is a different whole number in every row looked at, like an id; drop it "
         "(--drop number)",
+    ),
+    "another protected column": (
+        lambda f: f.assign(age=f["hours"] + 1),
+        "feature 'age' may be a protected attribute: may decisions go by it? If not, compare "
+        "groups by it (--sensitive) or leave it out (--drop)",
+    ),
+    "two other protected columns": (
+        lambda f: f.assign(age=f["hours"] + 1, MaritalStatus=f["hours"] % 3),
+        "features 'age', 'MaritalStatus' may be protected attributes: may decisions go by them? If "
+        "not, compare groups by them (--sensitive) or leave them out (--drop)",
+    ),
+    "one group in two spellings": (
+        lambda f: f.assign(sex=np.where(f["hours"] == 33, f["sex"].str.lower(), f["sex"])).query(
+            "sex != 'm'"
+        ),
+        "sensitive column 'sex' tells 'F', 'f' apart: are they one? If so, spell them alike",
+    ),
+    "one category in two spellings": (
+        lambda f: f.assign(shift=np.where(f["hours"] % 3 == 1, "part-time", "Part time")),
+        "feature 'shift' tells 'Part time', 'part-time' apart: are they one? If so, spell them "
+        "alike",
+    ),
+    "other unit": (
+        lambda f: f.assign(
+            pay=np.where(f["town"] == f["town"][0], 1000.0, 1.0) * (30.5 + f["hours"] % 7)
+        ),
+        "feature 'pay' is about 1,000 times smaller in task 'Ulm' than in 'Bonn': has its unit "
+        "changed? Bring all tasks to one unit",
+    ),
+    "values that come back, but too many": (
+        lambda f: f.assign(client=[f"client {i % 900}" for i in range(len(f))]),
+        "feature 'client' has so many values that most rows count as (other); group its values, or "
+        "drop it if it is an id (--drop client)",
     ),
     "constant": (
         lambda f: f.assign(country="de"),
@@ -136,6 +171,27 @@ def test_likely_mistakes(tmp_path, case):
     found = inspected(change(people()), tmp_path)
     assert found.mistakes == (message,)
     assert describe(found)[-2:] == ["Likely mistakes:", f"  {message}"]
+
+
+def test_a_number_that_drifts_or_has_outliers_does_not_change_its_unit():
+    rng = np.random.default_rng(0)
+    pay = rng.lognormal(8, 1, 200)
+    assert scale_change((str(t), pay * 3**t) for t in range(9)) is None
+    assert scale_change([("a", pay), ("b", np.r_[pay[:60], pay[60:80] * 1e6])]) is None
+    assert scale_change([("a", pay), ("few", pay[:19] / 1000), ("b", pay)]) is None
+    zeros = np.zeros(500)
+    found = scale_change([("a", np.r_[pay, zeros]), ("few", pay[:9]), ("b", -100 * pay)])
+    assert found is not None
+    assert (found.before, found.after) == ("a", "b")
+    assert found.factor == pytest.approx(100)
+
+
+def test_names_of_protected_columns():
+    named = ["sex", "Gender", "applicant_race", "AGE", "ageGroup", "date_of_birth", "maritalStatus"]
+    named += ["native-country", "is_disabled", "Religion", "ETHNICITY", "personSex", "age_years"]
+    assert protected_columns(named) == named
+    others = ["mileage", "usage", "page_views", "raceway", "average", "income", "country", "x0"]
+    assert protected_columns(others) == []
 
 
 def test_strong_but_honest_features_are_not_mistakes(tmp_path):
@@ -199,3 +255,15 @@ def test_any_stream_can_be_inspected(make_stream):
     empty = Stream("empty", stream.schema, lambda: iter(()), 0)
     with pytest.raises(FFMLError, match="empty has no tasks; at least one is needed"):
         inspect(empty)
+
+
+def test_rows_that_were_entered_twice(tmp_path):
+    frame = people()
+    frame["income"] = np.random.default_rng(1).normal(size=len(frame)).round(6)
+    assert inspected(frame, tmp_path).mistakes == ()
+    doubled = pd.concat([frame, frame[:100]])
+    (found,) = inspected(doubled, tmp_path).mistakes
+    assert found.startswith("100 of 2,100 rows are the same as another one of their task in every")
+    assert "though 'income' tells most rows apart" in found
+    # People who are alike in a few columns are not the same person.
+    assert inspected(people(), tmp_path).mistakes == ()

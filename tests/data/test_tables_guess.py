@@ -102,3 +102,25 @@ def test_no_rows(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n")
     with pytest.raises(FFMLError, match=r"t.csv has no rows; at least one is needed"):
         guess_roles(open_table(tmp_path / "t.csv"))
+
+
+def test_all_that_is_missing_is_asked_for_at_once(tmp_path):
+    with pytest.raises(FFMLError) as caught:
+        guess_roles(table(tmp_path, target=0, sex=0, site=0, age=60))
+    assert str(caught.value) == (
+        "the table leaves open what its columns are; give --sensitive --label --task. Candidates: "
+        "--sensitive age, smoker; --label smoker; --task age, smoker"
+    )
+
+
+def test_the_favourable_value_is_asked_for_with_the_rest(tmp_path):
+    lines = [f"{'paid' if i % 2 else 'late'},{i % 3},{i % 28 + 1}.1.2024" for i in range(ROWS)]
+    (tmp_path / "t.csv").write_text("\n".join(["hired,race,day", *lines, ""]))
+    with pytest.raises(FFMLError) as caught:
+        guess_roles(open_table(tmp_path / "t.csv"), label="hired")
+    assert str(caught.value) == (
+        "the table leaves open what its columns are; give --positive --task. Candidates: "
+        "--positive late, paid; --task day, or --time day --by month"
+    )
+    given = guess_roles(open_table(tmp_path / "t.csv"), label="hired", task="day")
+    assert given.guessed == {"sensitive": "race"}  # what is favourable is asked for later

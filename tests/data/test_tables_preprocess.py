@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.preprocessing import OneHotEncoder
 
 from ffml.base import FFMLError
 from ffml.data.tables import Preprocessor
+from ffml.data.tables._categories import FirstCategories
 from ffml.data.tables._encoders import Numeric
 from ffml.data.tables._fit import ColumnFit
 from ffml.data.tables._medians import MedianFit
@@ -89,6 +90,83 @@ def test_policies_for_rows_unlike_those_at_fitting():
 def test_a_missing_category_that_fitting_did_not_see_is_all_zeros():
     preprocessor = Preprocessor.fit(pd.DataFrame({"town": ["a", "b"]}))
     assert preprocessor.transform(pd.DataFrame({"town": [None, "b"]})).tolist() == [[0, 0], [0, 1]]
+
+
+def test_white_space_around_texts_does_not_count():
+    frame = pd.DataFrame({"sex": ["F", "F ", "\tM", " "]})
+    preprocessor = Preprocessor.fit(frame)
+    assert preprocessor.features == ("sex=F", "sex=M", "sex=(missing)")
+    assert preprocessor.transform(frame).argmax(1).tolist() == [0, 0, 1, 2]
+    # What an earlier version learned with the white space is found again.
+    saved = {"format": 1, "columns": [{"kind": "categorical", "name": "a", "categories": ["F "]}]}
+    assert Preprocessor.from_json(saved).transform({"a": ["F", "F ", "M"]}).tolist() == [
+        [1],
+        [1],
+        [0],
+    ]
+
+
+def streets(tasks):
+    """Make a table of tasks, each given by how often it has which street."""
+    rows = [
+        (place, f"street {number:03}")
+        for place, counts in enumerate(tasks)
+        for number, count in counts.items()
+        for _ in range(count)
+    ]
+    places, names = zip(*rows, strict=True)
+    return pd.DataFrame({"street": names}), np.array(places)
+
+
+def own(preprocessor):
+    """Return the numbers of the streets with a feature of their own."""
+    *named, other = preprocessor.features
+    assert other == "street=(other)"
+    return [int(feature.removeprefix("street=street ")) for feature in named]
+
+
+def test_87_values_are_87_features():
+    frame, _ = streets([dict.fromkeys(range(87), 20)])
+    assert len(Preprocessor.fit(frame).features) == 87
+
+
+def test_of_many_values_the_first_tasks_choose_and_the_rest_is_other():
+    first = dict.fromkeys(range(200, 260), 2)  # 60 values ...
+    second = {**dict.fromkeys(range(100), 2), 98: 9, 99: 7}  # ... leave 40 places for these
+    third = dict.fromkeys(range(150, 200), 99)
+    frame, places = streets([first, second, third])
+    preprocessor = Preprocessor.fit(frame, places)
+    assert own(preprocessor) == [*range(38), 98, 99, *range(200, 260)]
+    rows = {"street": ["street 150", "street 099", "elsewhere", None]}
+    encoded = preprocessor.transform(rows)
+    assert encoded[:, -1].tolist() == [1, 0, 1, 0]
+    assert encoded.sum(1).tolist() == [1, 1, 1, 0]
+    again = Preprocessor.from_json(json.loads(json.dumps(preprocessor.to_json())))
+    assert again == preprocessor
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abcdefgh")), min_size=1),
+    st.integers(1, 5),
+    st.integers(2, 9),
+)
+@settings(max_examples=30, deadline=None)
+def test_later_tasks_change_no_choice(rows, limit, size):
+    tasks, values = (np.array(part) for part in zip(*rows, strict=True))
+
+    def chosen(until, size):
+        fit, played = FirstCategories(limit), tasks < until
+        for start in range(0, played.sum(), size):
+            part = slice(start, start + size)
+            fit.add(pa.array(values[played][part].tolist(), pa.string()), tasks[played][part])
+        return fit.finish()
+
+    everything = chosen(5, size)
+    assert everything == chosen(5, len(rows))  # however rows come in batches
+    for until in range(1, 5):
+        met = set(values[tasks < until])
+        # A value of the first tasks has a feature of its own, or not, whatever follows.
+        assert set(chosen(until, size)) == set(everything) & met
 
 
 def test_a_new_column_is_ignored_with_one_warning():
@@ -214,9 +292,24 @@ REFUSED = {
     ),
     "id": (
         lambda: pd.DataFrame({"who": [f"p{i:03}" for i in range(51)]}),
-        "column 'who' has more than 50 different texts ('p000', 'p001', 'p002', ...) and looks "
-        "like an id; drop it (--drop who), group its values, or write its numbers with a decimal "
-        "point",
+        "column 'who' has a different text in nearly every row ('p000', 'p001', 'p002', ...), like "
+        "an id; drop it (--drop who) or group its values",
+    ),
+    "nearly an id": (
+        lambda: pd.DataFrame({"who": [f"p{i % 950:03}" for i in range(1000)]}),
+        "column 'who' has a different text in nearly every row ('p000', 'p001', 'p002', ...), like "
+        "an id; drop it (--drop who) or group its values",
+    ),
+    "decimal commas": (
+        lambda: pd.DataFrame({"pay": [f"{i % 60},50" for i in range(900)]}),
+        "column 'pay' holds dates, times or numbers in a form that is not read ('0,50', '1,50', "
+        "'10,50', ...); drop it (--drop pay), or write its numbers with a decimal point",
+    ),
+    "dates as texts": (
+        lambda: pd.DataFrame({"day": [f"2024-01-{i % 60:02}" for i in range(900)]}),
+        "column 'day' holds dates, times or numbers in a form that is not read ('2024-01-00', "
+        "'2024-01-01', '2024-01-02', ...); drop it (--drop day), or write its numbers with a "
+        "decimal point",
     ),
     "time": (
         lambda: pd.DataFrame({"when": [datetime.datetime(2020, 1, 1)]}),

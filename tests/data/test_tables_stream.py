@@ -178,7 +178,10 @@ def test_a_folder_of_parts_with_a_task_column(tmp_path):
         ([0.0, 1.0], None),
         ([False, True], None),
         (["False", "True"], None),
-        (["no", "yes"], "yes"),
+        (["no", "yes"], None),
+        (["NO", "YES"], None),
+        (["n", "y"], None),
+        (["no", "yes"], "Yes"),
         (["yes", "no"], "no"),
         ([-1, 1], 1),
         ([1, 2], 2.0),
@@ -191,6 +194,27 @@ def test_labels_of_two_values(tmp_path, kind, labels, positive):
     frame = people()
     coded = frame.assign(hired=[labels[i] for i in frame["hired"]])
     stream = table_stream(SOURCES[kind](coded, tmp_path), **ROLES, positive=positive)
+    assert_same_tasks(stream, frame, frame["town"].unique())
+
+
+@pytest.mark.parametrize("labels", [["bad", "good"], ["a", "b"], [1, 2], [-1, 1], ["no", "ok"]])
+def test_the_order_of_labels_never_says_which_is_favourable(tmp_path, labels):
+    coded = people().assign(hired=lambda f: [labels[i] for i in f["hired"]])
+    with pytest.raises(FFMLError, match=r"say which one is the favourable outcome \(--positive\)"):
+        table_stream(as_csv(coded, tmp_path), **ROLES)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_white_space_around_a_value_makes_no_other_value(tmp_path, kind):
+    frame = people()
+    odd = frame.index % 3 == 0
+    spaced = frame.copy()
+    for column in ("sex", "race", "job", "town"):
+        spaced[column] = np.where(odd & frame[column].notna(), frame[column] + " ", frame[column])
+    spaced["hired"] = np.where(
+        odd, frame["hired"].map({0: " no", 1: "yes "}), frame["hired"].map({0: "no", 1: "yes"})
+    )
+    stream = table_stream(SOURCES[kind](spaced, tmp_path), **ROLES)
     assert_same_tasks(stream, frame, frame["town"].unique())
 
 
@@ -264,6 +288,30 @@ def test_missing_numbers_are_filled_in_from_the_first_task_alone(tmp_path, kind,
     after = next(table_stream(SOURCES[kind](frame, tmp_path), **roles).tasks())
     assert after.name == before.name == first
     assert np.array_equal(after.x, before.x)
+
+
+@pytest.mark.parametrize("order", [None, "town"])
+@pytest.mark.parametrize("clustered", [True, False])
+def test_of_many_values_the_first_tasks_choose_whatever_follows(tmp_path, order, clustered):
+    rng = np.random.default_rng(0)
+    frame = people(1500).assign(street=[f"street {i:03}" for i in rng.integers(0, 300, 1500)])
+    frame = frame.sort_values("town", kind="stable", ascending=False) if clustered else frame
+    names = sorted(frame["town"].unique()) if order else frame["town"].unique()
+    streets = [frame.loc[frame["town"] == name, "street"] for name in names]
+    assert streets[0].nunique() > 100  # more than there are places
+    counts = streets[0].value_counts()
+    most = sorted(counts.index, key=lambda street: (-counts[street], street))[:100]
+
+    roles = {**ROLES, "order": order}
+    stream = table_stream(as_csv(frame, tmp_path), **roles)
+    column = stream.preprocessor.columns[-1]
+    assert column.categories == tuple(sorted(most)) and column.other
+    first = next(stream.tasks())
+    assert np.array_equal(first.x[:, -1] == 1, ~streets[0].isin(most))
+
+    frame.loc[frame["town"] != names[0], "street"] = "street 999"  # the future changes
+    after = next(table_stream(as_csv(frame, tmp_path), **roles).tasks())
+    assert np.array_equal(after.x, first.x)
 
 
 def test_a_clustered_table_is_not_read_to_its_end_for_medians(tmp_path, monkeypatch):

@@ -120,7 +120,7 @@ def test_fit_is_what_a_run_over_the_same_table_does(fitted, tmp_path):
     table = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(y=Y, s=SEX, town=TOWN)
     table.to_parquet(tmp_path / "people.parquet")
     stream = table_stream(tmp_path / "people.parquet", label="y", sensitive="s", task="town")
-    config = configure_run("people", QUICK | {"shots": 10})
+    config = configure_run("people", QUICK | {"method": "ffml", "shots": 10})
     scaler = RunningScaler.empty(stream.preprocessor.scaled)
     loop = build_loop(config, *build_for(config, stream.schema), scaler)
     for task, expected in zip(stream.tasks(), fitted.rounds_, strict=True):

@@ -29,7 +29,8 @@ from ffml.estimator import FairMetaClassifier
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 2))
 y = X[:, 0] > 0
-model = FairMetaClassifier(max_gap=None, settings={"num_outer_steps": 1, "inner.num_steps": 1})
+settings = {"num_outer_steps": 1, "inner.num_steps": 1}
+model = FairMetaClassifier("ffml", max_gap=None, settings=settings)
 model.fit(X, y)
 
 def attempt(call):

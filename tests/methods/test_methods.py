@@ -22,6 +22,7 @@ from ffml.methods import (
     refit,
     twp,
 )
+from ffml.methods._fairlearn_refit import Mixture
 from ffml.methods.inner import gradient_steps
 from ffml.online.judge import support_batch
 from ffml.online.memory import bounded
@@ -310,14 +311,15 @@ def _positions(rows, among):
 
 def test_hashed_decisions_are_taken_as_often_as_the_mixture_says(problem):
     learner = fairlearn_dp(problem)
-    mixture = {"w": np.zeros((3, 2)), "b": np.array([1.0, -1.0]), "share": np.array([0.3, 0.7])}
+    members = tuple({"w": np.zeros(3), "b": np.array(sign)} for sign in (1.0, -1.0))
+    mixture = Mixture(np.array([0.3, 0.7]), members)
     x = np.random.default_rng(0).normal(size=(20_000, 3)).astype(np.float32)
     decided = learner.predict(mixture, x) > 0
     assert decided.mean() == pytest.approx(0.3, abs=0.015)
     again = learner.predict(mixture, x[::-1]) > 0
     np.testing.assert_array_equal(decided[::-1], again)  # a row's place does not matter
     for share, decision in ((0.0, False), (1.0, True)):  # where all members agree, so do we
-        agreed = mixture | {"share": np.array([share, 1 - share])}
+        agreed = mixture._replace(share=np.array([share, 1 - share]))
         assert ((learner.predict(agreed, x) > 0) == decision).all()
 
 

@@ -142,7 +142,7 @@ def test_the_gate_judges_the_rounds_that_are_there_and_no_stale_summary(
 
 
 def test_the_command_line_takes_them(run_main, tmp_path):
-    quick = ["--method", "twp", "--rounds", "3", "--quiet", "--out", "run"]
+    quick = ["--method", "twp", "--set", "rounds=3", "--quiet", "--out", "run"]
     small = ["shots=10", "tasks_per_round=4", "rows_per_task=64"]
     judged = ["judge_from=0.34", "judge_min_rows=5", "augment_to=210"]
     settings = [word for value in (*small, *judged) for word in ("--set", value)]

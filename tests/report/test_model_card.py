@@ -214,7 +214,7 @@ def test_not_a_run(tmp_path):
 
 def test_a_run_on_a_table_says_where_its_rows_come_from(tmp_path, run_main):
     table = write_loans(tmp_path / "loans.csv")
-    arguments = ["run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--rounds", "3"]
+    arguments = ["run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--set", "rounds=3"]
     code, _, error = run_main(*arguments, "--out", tmp_path / "run")
     assert code == 0, error
     fingerprint = hashlib.sha256(table.read_bytes()).hexdigest()

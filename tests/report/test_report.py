@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from ffml.base import FFMLError, SensitiveColumn
+from ffml.online.answer import answer
 from ffml.online.metrics import round_gaps, typical_weights
+from ffml.online.reliability import reliability, reliability_counts
 from ffml.online.summary import summarise
 from ffml.report import write_report
 from ffml.runs.by_column import by_column
@@ -20,6 +22,7 @@ from ffml.runs.files import plain
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 CHARTS = ["dp", "eo", "accuracy", "loss"]
+MORE_CHARTS = ["reliability"]
 CONSTRAINT_CHARTS = ["constraint", "multiplier", "violation", "clipped-violation"]
 SEX = {"name": "sex", "groups": ["Female", "Male"]}
 RACE = {"name": "race", "groups": ["A", "B", "C", "D", "E"]}
@@ -145,7 +148,13 @@ def make_run(
     pooled |= {"accuracy": 0.7, "balanced_accuracy": 0.702, "balanced_accuracy_low": 0.69}
     summary |= {"pooled": pooled | {"balanced_accuracy_high": 0.71}}
     schema = tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in columns)
-    summary["by_column"] = plain(by_column(make_tables(groups, columns, num_rounds), schema))
+    tables = make_tables(groups, columns, num_rounds)
+    summary["by_column"] = plain(by_column(tables, schema))
+    asked = [("demographic-parity", 0.02 if names else None)]
+    summary["answer"] = plain(answer(tables, schema, asked))
+    said = rng.beta(2, 2, 3000)
+    counts = reliability_counts(said, rng.random(3000) < 0.2 + 0.7 * said)
+    summary["reliability"] = {part: reliability(counts) for part in ("all", "last_third")}
     summary["collapsed_rounds"] = sum(row["collapsed"] == "True" for row in rounds)
     (path / "summary.json").write_text(json.dumps(summary))
     (path / "config.json").write_text(json.dumps(make_config(columns, names)))
@@ -307,10 +316,10 @@ def test_clip_paths_lead_somewhere(html):
 
 def test_all_charts_are_there_and_described(page):
     assert [a["id"] for a in page.having("figure")] == [
-        f"chart-{key}" for key in CHARTS + CONSTRAINT_CHARTS
+        f"chart-{key}" for key in CHARTS + MORE_CHARTS + CONSTRAINT_CHARTS
     ]
     labels = [a["aria-label"] for a in page.having("svg", role="img")]
-    assert len(labels) == 8 and len(set(labels)) == 8
+    assert len(labels) == 9 and len(set(labels)) == 9
     assert "41 rounds" in labels[0] and "Undefined in 4 rounds." in labels[0]
     for attributes in page.having("svg"):
         assert attributes.get("role") == "img" or attributes.get("aria-hidden") == "true"
@@ -329,22 +338,19 @@ def test_headers_have_a_scope(page):
 def test_summary_in_words(page, run_dir):
     summary = json.loads((run_dir / "summary.json").read_text())
     last = summary["last_third"]
-    for metric in ("dp", "eo", "balanced_accuracy"):
+    for metric in ("dp", "eo"):
         assert f"averaged {last[metric]['mean']:.3f}" in page.words
     with (run_dir / "rounds.csv").open(newline="") as file:
         dp = [row["dp"] for row in csv.DictReader(file) if 3 * int(row["round"]) > 2 * 41]
     spread = np.std([float(value) for value in dp if value], ddof=1)
-    assert f"Mean of the last 14 rounds, standard deviation {spread:.3f}; defined" in page.words
     assert f"(standard deviation {spread:.3f}; 1 means equal rates)" in page.words
     found = summary["by_column"]["sex"]["last_third"]
     share = found["dp"]["mean"] / found["dp"]["ceiling"]
     assert found["dp"]["of_ceiling"] == share
     assert f"{100 * share:.0f} % of the noise ceiling" in page.words
-    assert f"{100 * share:.0f} % of the mean noise ceiling" in page.words
-    assert f"; defined in {found['dp']['defined']} of 14 judged" in page.words
     [gap] = found["gaps"]["demographic-parity"]
-    assert f"typically differed by {100 * gap['typical']:.1f} percentage points" in page.words
-    assert f"they differed by {100 * gap['long_run']:.1f} (interval" in page.words
+    assert f"a typical gap within a task of {100 * gap['typical']:.1f} points (95 %" in page.words
+    assert f"a long-run gap of {100 * gap['long_run']:.1f} points (95 %" in page.words
     assert "pooled it is 0.871 (interval 0.840 to 0.902)" in page.words
     assert "a gap of 6.4 percentage points (5.0 to 7.8)" in page.words
     why = "no positive decisions: 3, only positive decisions: 1"
@@ -357,12 +363,12 @@ def test_summary_in_words(page, run_dir):
 def test_no_gap_beyond_chance_is_not_shown_as_no_gap(run_dir, tmp_path):
     copy = shutil.copytree(run_dir, tmp_path / "copy")
     summary = json.loads((copy / "summary.json").read_text())
-    [gap] = summary["by_column"]["sex"]["last_third"]["gaps"]["demographic-parity"]
-    gap |= {"typical": 0.0, "typical_low": 0.0, "typical_high": 0.123}
+    [column] = summary["answer"]["last_third"]["notions"][0]["columns"]
+    column["typical"] |= {"value": 0.0, "low": 0.0, "high": 0.123}
     (copy / "summary.json").write_text(json.dumps(summary))
     words = page_of(copy).words
     assert "≤ 12.3 points" in words and "0.0 points" not in words
-    assert "leaves room for gaps of up to 12.3 percentage points" in words
+    assert "leaves room for up to 12.3 points" in words
 
 
 def test_rounds_within_bounds(page, run_dir):
@@ -378,10 +384,47 @@ def test_rounds_within_bounds(page, run_dir):
     assert float(total[4].replace("−", "-")) == pytest.approx(sum(measured), abs=6e-4)
 
 
-def test_what_was_asked_for_stands_beside_the_gap_of_all_rounds(page):
-    """Rounds within a bound are no key figure: on few rows, chance alone exceeds a small one."""
-    assert re.search(r"Gap over all rounds ?6\.4 points Asked for: demographic-p", page.words)
-    assert "pooled; interval 5.0 to 7.8" in page.words
+def test_the_page_begins_with_the_answer(page, run_dir):
+    """Ratios of small tasks, ceilings and λ come after."""
+    answer = json.loads((run_dir / "summary.json").read_text())["answer"]["last_third"]
+    rates = [f"{100 * g['rate']:.1f} of 100" for g in rates_of(answer)]
+    order = [
+        "Asked for: demographic parity within 2 points",
+        answer["notions"][0]["verdict"],
+        "In the last third of the stream (rounds 28 to 41)",
+        f"By sex, {rates[0]} Female and {rates[1]} Male were decided positively.",
+        "Got by sex: a long-run gap of",
+        f"balanced accuracy {answer['balanced_accuracy']:.3f}",
+        f"{100 * answer['label_share']:.1f} of 100 labels",
+        "noise ceiling",
+        "Multipliers λ",
+    ]
+    places = [page.words.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def rates_of(part):
+    return part["notions"][0]["columns"][0]["rates"][0]["groups"]
+
+
+def test_without_fairness_is_shown_where_the_run_knows_it(run_dir, tmp_path):
+    copy = shutil.copytree(run_dir, tmp_path / "copy")
+    summary = json.loads((copy / "summary.json").read_text())
+    summary["without_fairness"] = {
+        "balanced_accuracy": 0.81, "accuracy": 0.8, "positive_share": 0.25,
+        "long_run": 0.154, "typical": 0.16,
+    }  # fmt: skip
+    (copy / "summary.json").write_text(json.dumps(summary))
+    words = page_of(copy).words
+    assert "The same learner without fairness: long-run gap 15.4 points, typical gap 16.0" in words
+    assert "Balanced accuracy 0.810, accuracy 0.800, 25.0 of 100 decisions positive." in words
+    assert "without fairness" not in page_of(run_dir).words
+
+
+def test_task_names_stand_on_the_axes(html):
+    shown = re.findall(r">(tract \d+)</text>", chart_html(html, "dp"))
+    assert len(shown) == 7 and shown[0] == "tract 1" and shown[-1] == "tract 41"
+    assert "probability" in chart_html(html, "reliability")
 
 
 def test_groups_are_pooled_by_count(page):
@@ -425,7 +468,8 @@ def test_every_column_is_reported_and_the_most_uneven_one_heads_the_page(tmp_pat
     assert [row[1] for row in gaps[:2]] == ["sex: Male", "noise: rare"] and len(gaps) == 6
     _, *ratios = page.table("Ratio", "Mean ceiling")
     assert [row[0] for row in ratios] == ["DP, sex", "EO, sex", "DP, noise", "EO, noise"]
-    assert "selection rates by sex, where they are furthest apart" in page.words
+    assert "Long-run gap by sex" in page.words and "Long-run gap by noise" not in page.words
+    assert "By noise, " in page.words
 
 
 def test_every_round_is_listed(page):
@@ -478,7 +522,8 @@ def test_one_round(tmp_path):
     run = make_run(tmp_path, num_rounds=1, undefined=(), collapsed=())
     page = page_of(run)
     assert "in 1 round, one task each" in page.words
-    assert "In the last 1 round the groups’ selection rates" in page.words
+    assert "In the last third of the stream (round 1)" in page.words
+    assert "that takes 5 rounds, and 1 could be measured" in page.words
     assert "(1 means equal rates)" in page.words  # one round has no standard deviation
     dot = chart_html((run / "report.html").read_text(encoding="utf-8"), "dp")
     assert re.search(r"<use [^>]*var\(--c1\)", dot)  # a line of one point would not show
@@ -489,7 +534,8 @@ def test_metric_undefined_in_every_round(tmp_path):
     page = page_of(run)
     html = (run / "report.html").read_text(encoding="utf-8")
     assert crosses(html, "dp") == 6 and "undefined in every round" in chart_html(html, "dp")
-    assert "The ratio of the groups’ selection rates is undefined there" in page.words
+    assert "The ratio of the groups’ selection rates is undefined in the last third" in page.words
+    assert "cannot be told yet: no positive decisions" in page.words
     assert "No round shows a gap in selection rates beyond" in page.words
     assert "nan" not in page.words.lower()
 
@@ -509,7 +555,9 @@ def test_two_columns_five_groups_three_constraints(tmp_path):
 
 def test_no_constraint_and_no_timings(tmp_path):
     page = page_of(make_run(tmp_path, num_rounds=4, names=(), timings=False))
-    assert [a["id"] for a in page.having("figure")] == [f"chart-{key}" for key in CHARTS]
+    assert [a["id"] for a in page.having("figure")] == [
+        f"chart-{key}" for key in CHARTS + MORE_CHARTS
+    ]
     assert "given no fairness constraint" in page.words
     assert "Iterations" not in page.words
 
@@ -578,7 +626,9 @@ def test_damaged_file_is_explained(run_dir, tmp_path, name, text, message):
         write_report(copy)
 
 
-@pytest.mark.parametrize("key", ["all", "last_third", "pooled", "by_column"])
+@pytest.mark.parametrize(
+    "key", ["all", "last_third", "pooled", "by_column", "answer", "reliability"]
+)
 def test_a_summary_with_words_for_numbers_is_refused(run_dir, tmp_path, key):
     copy = shutil.copytree(run_dir, tmp_path / "copy")
     summary = json.loads((copy / "summary.json").read_text())

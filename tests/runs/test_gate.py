@@ -10,6 +10,7 @@ from ffml.runs.container import pack
 from ffml.runs.gate import (
     EXIT_CODES,
     MET,
+    NO_ALARM,
     UNCLEAR,
     UNFINISHED,
     VIOLATED,
@@ -50,7 +51,13 @@ def write_run(folder, planned=None, constraint=None, **columns):
 
 
 def answers(run_dir, **asked):
-    return [finding.answer for finding in check(run_dir, **asked)[1:]]
+    """Return the answers by intervals."""
+    return [f.answer for f in check(run_dir, **asked)[1:] if not f.what.startswith("alarm")]
+
+
+def alarm(run_dir, **asked):
+    (found,) = [f for f in check(run_dir, **asked) if f.what.startswith("alarm")]
+    return found
 
 
 def there_and_back(low=0.4, high=0.5):
@@ -73,7 +80,7 @@ def test_opposite_gaps_do_not_pass(tmp_path):
     assert answers(run, min_dp=0.9) == [MET, VIOLATED]
     assert answers(run, min_eo=0.9)[1] == VIOLATED
     assert answers(run, min_dp=0.7) == [MET, MET]
-    _, long_run, typical = check(run, max_gap=0.05)
+    _, long_run, typical, _ = check(run, max_gap=0.05)
     assert "long-run gap (sex: g1)" in long_run.sentence()
     assert "typical gap (sex: g1)" in typical.sentence() and "at most 5 points" in typical.words
 
@@ -112,6 +119,7 @@ def test_every_column_counts_and_the_worst_answers(tmp_path):
     run = write_run(tmp_path, noise=draw((0.5, 0.5), (790, 10)), sex=draw((0.4, 0.6)))
     for asked in ({"max_gap": 0.1}, {"min_dp": 0.8}):
         findings = check(run, **asked)[1:]
+        assert len(findings) == (3 if "max_gap" in asked else 2)
         assert all(finding.answer == VIOLATED for finding in findings)
         assert all("sex" in finding.what for finding in findings)
 
@@ -174,6 +182,38 @@ def test_mean_violation_counts_the_worst_constraint_of_each_measured_round(tmp_p
     assert answers(run, max_violation=0.0) == [UNCLEAR]  # resampling can leave out both
     run = write_run(tmp_path, constraint=np.full((6, 2), np.nan), sex=draw((0.4, 0.4))[:6])
     assert answers(run, max_violation=1.0) == [UNCLEAR]
+
+
+def test_the_alarm_comes_once_a_gap_is_shown_and_stays(tmp_path):
+    tables = np.concatenate([draw((0.3, 0.7), num_rounds=5), draw((0.4, 0.4), num_rounds=300)])
+    run = write_run(tmp_path, sex=tables, age=draw((0.5, 0.5), num_rounds=305))
+    assert answers(run, max_gap=0.1) == [MET, MET]  # on average, which is what intervals speak of
+    found = alarm(run, max_gap=0.1)
+    assert found.answer == VIOLATED and verdict(check(run, max_gap=0.1)) == VIOLATED
+    assert (
+        "alarm in round 1, the rate of the group being higher: bets that the gap (sex: g1) ex"
+        in (found.words)
+    )
+    assert found.limit == pytest.approx(40) and found.value > 40  # two columns share 5 %
+
+
+def test_no_alarm_decides_nothing(tmp_path):
+    few = write_run(tmp_path / "few", sex=draw((0.4, 0.4), (20, 20), num_rounds=6))
+    assert alarm(few, max_gap=0.05).answer == NO_ALARM
+    assert verdict(check(few, max_gap=0.05)) == UNCLEAR
+    many = write_run(tmp_path / "many", sex=draw((0.4, 0.4)))
+    assert (
+        alarm(many, max_gap=0.05).answer == NO_ALARM and verdict(check(many, max_gap=0.05)) == MET
+    )
+    assert "an alarm takes 20" in alarm(many, max_gap=0.05).words
+    unmeasured = write_run(tmp_path / "none", sex=draw((1.0, 1.0)))
+    assert alarm(unmeasured, max_gap=0.05).answer == NO_ALARM
+
+
+def test_the_last_third_has_no_alarm_since_it_begins_elsewhere_at_every_look(tmp_path):
+    run = write_run(tmp_path, sex=draw((0.3, 0.7)))
+    assert len(check(run, max_gap=0.05, rounds="last-third")) == 3
+    assert not [f for f in check(run, min_dp=0.8) if f.what.startswith("alarm")]
 
 
 @pytest.mark.parametrize(

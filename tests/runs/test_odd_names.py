@@ -6,7 +6,17 @@ import pytest
 
 from ffml.data.csvfile import read_csv
 
-QUICK = ["--set", "num_outer_steps=1", "--set", "inner.num_steps=1", "--set", "shots=5", "--quiet"]
+QUICK = [
+    "--method",
+    "ffml",
+    "--set",
+    "num_outer_steps=1",
+    "--set",
+    "inner.num_steps=1",
+    "--set",
+    "shots=5",
+    "--quiet",
+]
 SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=32"]
 ROLES = ["--label", "y", "--sensitive", "sex", "--task", "town"]
 ODD = ["a\rb", "a\x0bb", "a\x0cb", "a\x1cb", "a\x85b", "a\u2028b", "a\nb", "a\0b", "=1+1", "'@x"]

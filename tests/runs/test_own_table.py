@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from inside import run_inside
 from loans import ROLES, write_loans
+from quick import SMALL, sets
 
-QUICK = ["--set", "num_outer_steps=3", "--set", "inner.num_steps=1", "--set", "shots=20"]
-SMALL = ["--set", "tasks_per_round=3", "--set", "rows_per_task=64"]
+QUICK = ["--method", "ffml", *sets("num_outer_steps=3", "inner.num_steps=1", "shots=20")]
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +237,7 @@ def test_resume_of_a_table_run_refuses_changed_data(learned, tmp_path, run_main)
     shutil.copytree(learned / "run", tmp_path / "run")
     table = write_loans(tmp_path / "loans.csv")
     arguments = ["run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--quiet"]
-    assert run_main(*arguments, "--rounds", "2", "--out", "two")[0] == 0
+    assert run_main(*arguments, "--set", "rounds=2", "--out", "two")[0] == 0
     table.write_text(table.read_text().replace("office", "outdoors"))
     code, _, err = run_main("run", "--resume", tmp_path / "two")
     assert code == 2 and "has changed since the run began" in err

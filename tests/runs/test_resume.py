@@ -11,6 +11,7 @@ import time
 
 import pytest
 from faults import Disk, Killed
+from quick import QUICK, SMALL
 from workshop import Workshop, hurry, outcome, play, rows_shown
 
 from ffml.base import FFMLError
@@ -184,8 +185,6 @@ def test_two_processes_do_not_write_to_one_folder(workshop, tmp_path):
 
 # -- the command line, and real kills --------------------------------------------------------
 
-QUICK = ["--set", "num_outer_steps=2", "--set", "inner.num_steps=1", "--set", "shots=10"]
-SMALL = ["--set", "tasks_per_round=3", "--set", "rows_per_task=64"]
 MEMORY = ["--set", "memory_policy=recent", "--set", "memory_capacity=6"]
 ARGUMENTS = ["synthetic", *QUICK, *SMALL, *MEMORY]
 
@@ -237,8 +236,8 @@ def test_sigkill_and_resume_on_the_command_line(tmp_path):
         (["--resume", "empty"], "empty holds no run; give --resume the folder of one"),
         (["--resume", "broken"], "config.json is damaged and no round was done; start another run"),
         (
-            ["--resume", "run", "--seed", "0"],
-            "goes on with the run's own settings; leave out --see",
+            ["--resume", "run", "--set", "seed=0"],
+            "goes on with the run's own settings; leave out --set",
         ),
         (["--resume", "run", "--out", "x"], "goes on with the run's own settings; leave out --out"),
         (["adult", "--resume", "run"], "run is a run on 'synthetic', not on 'adult'; leave out"),
@@ -261,8 +260,8 @@ def test_mistakes_when_resuming(arguments, message, tmp_path, monkeypatch, capsy
 
 def test_a_method_that_remembers_all_rows_can_be_resumed(tmp_path, run_main):
     arguments = ["run", "synthetic", "--method", "refit", "--quiet"]
-    assert run_main(*arguments, "--rounds", "4", "--out", "whole")[0] == 0
-    assert run_main(*arguments, "--rounds", "4", "--out", "part")[0] == 0
+    assert run_main(*arguments, "--set", "rounds=4", "--out", "whole")[0] == 0
+    assert run_main(*arguments, "--set", "rounds=4", "--out", "part")[0] == 0
     newest = sorted((tmp_path / "part" / "checkpoint").glob("round-*"))[-1]
     newest.unlink()  # as if killed in the last round
     (tmp_path / "part" / "model.safetensors").unlink()

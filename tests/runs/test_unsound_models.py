@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 from inside import run_inside
+from quick import SMALL, sets
 
 from ffml.base import FFMLError
 from ffml.experiment.config import RunConfig, check_settings
 from ffml.limits import LARGEST
 from ffml.runs.container import pack, read
 
-QUICK = ["--set", "num_outer_steps=1", "--set", "inner.num_steps=1", "--set", "shots=5", "--quiet"]
-QUICK += ["--set", "tasks_per_round=3", "--set", "rows_per_task=64"]
+QUICK = ["--method", "ffml", *sets("num_outer_steps=1", "inner.num_steps=1", "shots=5"), "--quiet"]
 ROLES = ["--label", "y", "--sensitive", "sex", "--task", "town"]
 ROWS = [
     f"{20 + i % 50},{'ab'[i % 2]},{'FM'[i % 3 == 0]},{i % 5 < 2:d},{i // 30}" for i in range(90)
@@ -24,7 +24,7 @@ def learned(tmp_path_factory):
     """A folder with a table and the model of a run on it."""
     folder = tmp_path_factory.mktemp("sound")
     (folder / "t.csv").write_text("\n".join(["age,job,sex,y,town", *ROWS]) + "\n")
-    run_inside(folder, "run", folder / "t.csv", *ROLES, *QUICK, "--out", folder / "run")
+    run_inside(folder, "run", folder / "t.csv", *ROLES, *QUICK, *SMALL, "--out", folder / "run")
     return folder
 
 

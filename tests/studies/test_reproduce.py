@@ -360,6 +360,7 @@ def stub_rounds(cell, count):
             undefined={},
             tables={"sex": np.ones((2, 2, 2), int)},
             constraint=nothing,
+            reliability=np.zeros((10, 3)),
             multipliers=nothing,
             violation=nothing,
             clipped_violation=nothing,

@@ -31,7 +31,7 @@ def test_the_command(run_main, tmp_path):
     assert 0 <= measured["typical_gap"]["mean"] < 1 and measured["rounds"]["judged"] == 4
     assert (folder / "settings.csv").read_text(encoding="utf-8") == before
     code, out, _ = run_main(
-        *("run", "synthetic", "--config", folder / "chosen.json", "--rounds", "1"),
+        *("run", "synthetic", "--config", folder / "chosen.json", "--set", "rounds=1"),
         *("--out", tmp_path / "run", "--quiet"),
     )
     assert code == 0

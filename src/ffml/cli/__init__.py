@@ -5,7 +5,7 @@ import sys
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import compare, data, listings, options, reproduce, tune
+from ffml.cli import audit, compare, data, listings, options, reproduce, start, tune
 
 app = typer.Typer(
     name="ffml",
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
+    start.start,
     options.run,
     compare.compare,
     reproduce.reproduce,
@@ -25,6 +26,7 @@ COMMANDS = (
     data.inspect,
     data.predict,
     data.check,
+    audit.audit,
     listings.datasets,
     listings.methods,
     listings.notions,

@@ -12,6 +12,7 @@ from ffml.experiment.presets import preset
 from ffml.experiment.recipes import Recipe, Setting, known_settings
 from ffml.kinds import described
 from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
+from ffml.methods.classifiers import CLASSIFIERS
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import MODELS
 from ffml.problem.notions import decision_constraint
@@ -115,7 +116,7 @@ def _meanings(recipe: Recipe) -> dict[str, str]:
 
 def _choices(setting: str) -> str:
     """Name what a slot can be filled with."""
-    registry = {**PARTS, "model": MODELS}.get(setting, {})
+    registry = {**PARTS, "model": MODELS, "classifier": CLASSIFIERS}.get(setting, {})
     return " or ".join(registry)
 
 

@@ -21,14 +21,16 @@ def inspect(
     positive: shared.Positive = None,
     sensitive: shared.Sensitive = None,
     task: shared.TaskColumn = None,
+    time: shared.Time = None,
+    by: shared.By = None,
     drop: shared.Drop = None,
     query: shared.Query = None,
     settings: Annotated[
         list[str] | None,
         option(
             shared.TABLE,
-            "Another option of the table: data.order=COLUMN, data.intersect=true or "
-            "data.drop_missing=true.",
+            "Another option of the table: data.order=COLUMN, data.date_format=DD/MM/YYYY, "
+            "data.intersect=true or data.drop_missing=true.",
             "--set",
             metavar="NAME=VALUE",
         ),
@@ -46,6 +48,8 @@ def inspect(
         positive=positive,
         sensitive=sensitive,
         task=task,
+        time=time,
+        by=by,
         drop=drop,
         query=query,
     )

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ffml.base import Task
 from ffml.experiment.build import Experiment
 from ffml.online.loop import Round
+from ffml.report._answer import asked_words
 
 HEADER = (
     f"{'round':>5}  {'task':<20} {'judged':>6}  {'DP':>5} {'(ceil)':>7}  {'EO':>5} {'(ceil)':>7}  "
@@ -24,6 +25,7 @@ class Live:
         self.console = console
         self.experiment = experiment
         self.total = total
+        self._warned: set[str] = set()  # columns that were warned of in the round before
         self.progress = Progress(
             BarColumn(),
             MofNCompleteColumn(),
@@ -38,7 +40,7 @@ class Live:
     def __enter__(self) -> Self:
         config, stream = self.experiment.config, self.experiment.stream
         columns = ", ".join(f"{c.name} ({' / '.join(c.groups)})" for c in stream.schema.sensitive)
-        asked = ", ".join(f"{notion} within {gap:g}" for notion, gap in config.asked)
+        asked = ", ".join(asked_words(notion, gap) for notion, gap in config.asked)
         recipe = config.recipe
         wrappers = f" with {', '.join(recipe.wrappers)}" if recipe.wrappers else ""
         self.console.print(
@@ -79,6 +81,10 @@ class Live:
             f"{_number(values['balanced_accuracy'], 6)} {record.multipliers.max(initial=0):>6.2f} "
             f"{record.seconds:>5.1f}"
         )
+        for found in record.drift:
+            if found.column not in self._warned:
+                self._line(f"       warning: {found.column}: {found.text}", style="yellow")
+        self._warned = {found.column for found in record.drift}
         self.progress.advance(self.bar)
 
     def _line(self, text: str, style: str | None = None) -> None:

@@ -35,22 +35,21 @@ def run(
             metavar="GAP",
         ),
     ] = None,
-    rounds: Annotated[
-        int | None, option(WHAT, "Stop after so many tasks. (default: all)", metavar="N")
-    ] = None,
-    seed: Annotated[
-        int | None,
-        option(WHAT, "Another seed draws another order and split. (default: 0)", metavar="N"),
-    ] = None,
     label: shared.Label = None,
     positive: shared.Positive = None,
     sensitive: shared.Sensitive = None,
     task: shared.TaskColumn = None,
+    time: shared.Time = None,
+    by: shared.By = None,
     drop: shared.Drop = None,
     query: shared.Query = None,
     method: Annotated[
         str | None,
-        option(HOW, "How to learn; see `ffml methods`. (default: ffml)", metavar="NAME"),
+        option(
+            HOW,
+            "How to learn; see `ffml methods`. (default: leader; with --preset paper: ffml)",
+            metavar="NAME",
+        ),
     ] = None,
     wrappers: Annotated[
         list[str] | None,
@@ -82,7 +81,11 @@ def run(
     ] = False,
     config: Annotated[
         Path | None,
-        option(OUTPUT, "Settings from a JSON file, or from a run's config.json.", metavar="FILE"),
+        option(
+            OUTPUT,
+            "Settings from a .toml or .json file, or from a run's config.json.",
+            metavar="FILE",
+        ),
     ] = None,
     resume: Annotated[
         Path | None,
@@ -95,7 +98,7 @@ def run(
 
     [bold]Examples:[/bold] ffml run adult --max-gap 0.02
 
-    ffml run loans.csv --label approved --positive yes --sensitive sex --task month
+    ffml run loans.csv --label approved --positive yes --sensitive sex --time date --by month
     """
     from ffml.cli.run import resume_stream, run_stream
 
@@ -114,11 +117,13 @@ def run(
         positive=positive,
         sensitive=sensitive,
         task=task,
+        time=time,
+        by=by,
         drop=drop,
         query=query,
     )
     found = find_data(data or written.data, {**written.data_options, **options})
-    own = {"notions": notion, "rounds": rounds, "seed": seed, "method": method}
+    own = {"notions": notion, "method": method}
     for name, value in own.items():
         if value not in (None, []):
             given[name] = tuple(value) if isinstance(value, list) else value

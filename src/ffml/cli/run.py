@@ -10,6 +10,7 @@ from rich.console import Console
 
 from ffml.base import FFMLError
 from ffml.cli.live import Live
+from ffml.cli.noticed import noticed, show_noticed
 from ffml.cli.summary_table import show_summary
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def run_stream(
     configure()
     experiment = build(config, sql_url=found.sql_url, source=found.source)
     directory = RunDirectory(folder, experiment, command, table_preprocessing(experiment.stream))
+    directory.config |= noticed(found, experiment.stream)
+    show_noticed(console, directory.config)
     directory.start()
     _play(console, directory, as_json)
 
@@ -80,9 +83,9 @@ def merged_settings(
     {'seed': 3, 'inner': 'gradient', 'wrappers': ('evened',)}
     """
     from ffml.cli.values import chosen_wrappers
-    from ffml.experiment.presets import preset
+    from ffml.experiment.presets import default_method, preset
 
-    method = given.get("method", written.get("method", "ffml"))
+    method = given.get("method", written.get("method", default_method(preset_name)))
     chosen = preset(preset_name, data, method) if preset_name else {}
     before = written.get("wrappers", chosen.get("wrappers", ()))
     now = chosen_wrappers(before, wrappers)

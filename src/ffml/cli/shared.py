@@ -33,6 +33,16 @@ TaskColumn = Annotated[
     str | None,
     option(TABLE, "Column that says which rows belong together: month, …", metavar="COLUMN"),
 ]
+Time = Annotated[
+    str | None,
+    option(
+        TABLE, "Column of dates: tasks are its periods, played in time order.", metavar="COLUMN"
+    ),
+]
+By = Annotated[
+    str | None,
+    option(TABLE, "How long a period is: day, week, month, quarter or year.", metavar="UNIT"),
+]
 Drop = Annotated[
     list[str] | None,
     option(TABLE, "Column to leave out; give it again for several.", metavar="COLUMN"),
@@ -49,8 +59,8 @@ Settings = Annotated[
     list[str] | None,
     option(
         HOW,
-        "Any other setting, such as outer_lr=0.05, model=mlp or data.order=month; give it again "
-        "for several. `ffml methods NAME` lists them.",
+        "Any other setting, such as rounds=10, seed=1, model=mlp or data.order=month; give it "
+        "again for several. `ffml methods NAME` lists them.",
         "--set",
         metavar="NAME=VALUE",
     ),

@@ -1,4 +1,4 @@
-"""The table that ends a run: gaps first, then means over the rounds."""
+"""What ends a run: the answer, then the means over rounds behind it."""
 
 import math
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ffml.online.metrics import largest_gap
+from ffml.report._answer import rows, sentences
 from ffml.runs.by_column import gaps_by_column, largest_long_run
 
 PARTS = {"all": "all rounds", "last_third": "last third"}
@@ -16,12 +17,31 @@ GAPS = {
     "demographic-parity": ("typical gap", "long-run gap"),
     "equalized-odds": ("typical, by label", "long-run, by label"),
 }
+CAPTION = (
+    "Gaps in points (95 % interval). Long-run gap: the mean of signed gaps, where opposite ones "
+    "cancel. Typical gap: how far apart groups are within a task, chance taken out."
+)
 MEANS = {"balanced accuracy": "balanced_accuracy", "accuracy": "accuracy", "loss": "loss"}
 
 
 def show_summary(console: Console, summary: dict[str, Any]) -> None:
-    """Print gaps with intervals and means with deviations, and in how many judged rounds."""
-    title = "\nGaps in points [95 % interval]; means over the rounds that could be measured"
+    """Print the answer in words and as a table, and then what is behind it."""
+    console.print()
+    for sentence in sentences(summary):
+        console.print(sentence, highlight=False, markup=False)
+    table = Table(header_style="bold", caption=CAPTION, caption_justify="left")
+    table.add_column("over the judged people", overflow="fold")
+    for name in ("last third", "all rounds"):
+        table.add_column(name, justify="right")
+    for row in rows(summary):
+        table.add_row(*map(escape, row))
+    console.print(table)
+    _show_means(console, summary)
+
+
+def _show_means(console: Console, summary: dict[str, Any]) -> None:
+    """Print ratios with ceilings and means with deviations, and in how many judged rounds."""
+    title = "Means over the rounds that could be measured; gaps in points [95 % interval]"
     table = Table(title=title, title_justify="left", header_style="bold")
     table.add_column("")
     for name in PARTS.values():
@@ -35,11 +55,6 @@ def show_summary(console: Console, summary: dict[str, Any]) -> None:
     for row in _mean_rows(summary):
         table.add_row(*row)
     console.print(table)
-    console.print(
-        "Typical gap: how far apart groups are within a task, chance taken out. Long-run gap: the "
-        "mean of signed gaps, where opposite ones cancel. By label: equalized odds.",
-        highlight=False,
-    )
     if count := summary["collapsed_rounds"]:
         console.print(
             f"In {count} round{'s' if count > 1 else ''} everyone got the same decision: "
@@ -49,8 +64,11 @@ def show_summary(console: Console, summary: dict[str, Any]) -> None:
 
 
 def _gap_rows(summary: dict[str, Any], column: str) -> Iterator[list[str]]:
-    """Write the largest gaps of a protected column."""
+    """Write the largest gaps of a protected column that the answer does not have."""
+    answered = {one["notion"] for one in summary["answer"]["all"]["notions"]}
     for notion, names in GAPS.items():
+        if notion in answered:
+            continue
         typical, long_run = ([name] for name in names)
         for part in PARTS:
             found = gaps_by_column(summary, part, notion)[column]

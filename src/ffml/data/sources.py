@@ -1,7 +1,9 @@
 """Where a run's stream comes from: a data set of the package, a table, or a database."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ffml.base import FFMLError, Stream
@@ -22,10 +24,13 @@ from ffml.kinds import refuse_other_kinds
 
 SQL = "sql"  # `RunConfig.data` of a run on a database
 SQL_URL = "FFML_SQL_URL"  # the environment variable with a database's address
-TABLE_OPTIONS = ("label", "task", "order", "positive", "drop", "drop_missing", "query")
-SET_OPTIONS = ("order", "drop_missing", "intersect")  # as --set data.order=COLUMN
+TABLE_OPTIONS = (
+    *("label", "task", "time", "by", "order", "date_format"),
+    *("positive", "drop", "drop_missing", "query"),
+)
+SET_OPTIONS = ("order", "date_format", "drop_missing", "intersect")  # --set data.order=COLUMN
 TABLE_KINDS: dict[str, Any] = {
-    **dict.fromkeys(("label", "task", "order", "query", "url"), str),
+    **dict.fromkeys(("label", "task", "time", "by", "order", "date_format", "query", "url"), str),
     **dict.fromkeys(("sensitive", "drop"), str | tuple[str, ...]),
     **dict.fromkeys(("drop_missing", "intersect"), bool),
     "positive": str | int | float | bool,
@@ -40,12 +45,14 @@ class Found(NamedTuple):
         options: its options, the roles of a table's columns filled in.
         sql_url: the address of a database, which no file keeps.
         source: a table or query that is open already, so that it is opened once a run.
+        guessed: parts of a table that nobody named, and the columns they were given to.
     """
 
     data: str
     options: dict[str, Any]
     sql_url: str | None = None
     source: Source | None = None
+    guessed: Mapping[str, str] = MappingProxyType({})
 
 
 def find_data(data: str | None, options: dict[str, Any]) -> Found:
@@ -126,7 +133,7 @@ def _table(data: str, options: dict[str, Any], sql_url: str | None = None) -> Fo
     """Open a table, and fill in the roles of columns that can only be one thing."""
     _check_options(options)
     source = open_source(data, options, sql_url)
-    for part in ("label", "task", "order", "sensitive", "drop"):
+    for part in ("label", "task", "time", "order", "sensitive", "drop"):
         names = options.get(part) or ()
         for name in (names,) if isinstance(names, str) else names:
             refuse_unknown(part, name, source.columns)
@@ -134,14 +141,15 @@ def _table(data: str, options: dict[str, Any], sql_url: str | None = None) -> Fo
         source,
         label=options.get("label"),
         sensitive=options.get("sensitive", ()),
-        task=options.get("task"),
+        task=options.get("task", options.get("time")),
         drop=options.get("drop", ()),
+        positive=options.get("positive"),
     )
     found = {"label": guess.label, "sensitive": tuple(guess.sensitive)}
-    if guess.task != source.task:  # a folder's files are its tasks unasked
+    if guess.task not in (source.task, options.get("time")):  # a folder's files are its tasks
         found["task"] = guess.task
     roles = options | found | ({"url": public_url(sql_url)} if sql_url else {})
-    return Found(data, roles, sql_url, source)
+    return Found(data, roles, sql_url, source, guess.guessed)
 
 
 def open_stream(

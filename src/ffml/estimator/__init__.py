@@ -13,6 +13,7 @@ from ffml.data.scaling import RunningScaler
 from ffml.data.tables import Preprocessor
 from ffml.data.tables._columns import refuse_sparse
 from ffml.forks import refuse_after_fork
+from ffml.methods import DEFAULT_METHOD
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -99,7 +100,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        method: str = "ffml",
+        method: str = DEFAULT_METHOD,
         *,
         wrappers: Sequence[str] | None = None,
         model: str = "linear",

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 from ffml.base import FFMLError, SensitiveColumn
 from ffml.data.tables._columns import as_table
 from ffml.data.tables._roles import role_texts
-from ffml.data.tables._survey import _sensitive_column
+from ffml.data.tables._survey import sensitive_column
 
 # Where no sensitive features are given, there is nobody to compare with.
 NO_GROUPS = SensitiveColumn("(none)", ("everyone",))
@@ -85,7 +85,7 @@ def sensitive_columns(
         return (NO_GROUPS,)
     more = declared_groups(declared, list(found))
     return tuple(
-        _sensitive_column(name, {*values.texts, *more.get(name, ())})
+        sensitive_column(name, {*values.texts, *more.get(name, ())})
         for name, values in found.items()
     )
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ffml.base import FFMLError, LabelledTask, Learner, Params, Problem, Schema, Task
@@ -62,6 +63,8 @@ def configure(parameters: Mapping[str, Any]) -> RunConfig:
             raise FFMLError(f"settings holds {name!r}; pass {_PARAMETERS[name]}= instead")
         if name in _INAPPLICABLE:
             raise FFMLError(f"settings holds {name!r}, which a classifier has not; leave it out")
+    # An estimator of the caller's own may change once this one is fitted: keep a copy.
+    settings = {k: clone(v, safe=False) if hasattr(v, "fit") else v for k, v in settings.items()}
     config = configure_run("", given | settings)
     check_config(config)
     return config
@@ -147,6 +150,7 @@ def functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
     """Build the problem and the learner; equal classifiers share them, so JAX compiles them once.
 
     Names of features do not matter. A name that was registered anew stands for something else.
+    With an estimator among the settings nothing is compiled, and nothing shared.
     """
     recipe = config.recipe
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.settings.items()}
@@ -158,7 +162,9 @@ def functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
         *(WRAPPERS[name] for name in recipe.wrappers),
         *(CONSTRAINTS[name] for name, _ in config.asked),
     )
-    return _shared_functions(
+    foreign = any(hasattr(value, "fit") for value in settings.values())
+    build = _shared_functions.__wrapped__ if foreign else _shared_functions
+    return build(
         (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
         (config.notions, config.max_gap, config.shots),
         Schema(("",) * len(schema.features), schema.sensitive),

@@ -8,10 +8,11 @@ from ffml.border import at_least
 from ffml.data.augmentation import augmented
 from ffml.data.scaling import RunningScaler
 from ffml.data.sources import open_stream
-from ffml.data.tables import Source
+from ffml.data.tables import Source, TableStream
 from ffml.experiment.config import RunConfig, check_settings
 from ffml.experiment.recipes import build_learner, build_problem
 from ffml.forks import refuse_after_fork
+from ffml.online.drift import InputWatch
 from ffml.online.loop import OnlineLoop, check_judging
 from ffml.online.memory import MemorySettings
 
@@ -75,6 +76,7 @@ def build_loop(
     learner: Learner,
     scaler: RunningScaler | None = None,
     judge_after: int = 0,
+    watch: InputWatch | None = None,
 ) -> OnlineLoop:
     """Put the loop together; a ``scaler`` is for streams whose features are not standardised."""
     return OnlineLoop(
@@ -88,6 +90,7 @@ def build_loop(
         judge_after=judge_after,
         judge_min_rows=config.judge_min_rows,
         scaler=scaler,
+        watch=watch,
     )
 
 
@@ -108,7 +111,9 @@ def assemble(config: RunConfig, stream: Stream, scaler: RunningScaler | None) ->
             )
         stream = augmented(stream, config.augment_to, config.seed)
     problem, learner = build_for(config, stream.schema)
-    loop = build_loop(config, problem, learner, scaler, last_unjudged_round(config, stream))
+    unjudged = last_unjudged_round(config, stream)
+    watch = InputWatch.of(stream.preprocessor) if isinstance(stream, TableStream) else None
+    loop = build_loop(config, problem, learner, scaler, unjudged, watch)
     return Experiment(config, stream, problem, loop)
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from ffml.base import FFMLError
-from ffml.experiment.presets import preset
+from ffml.experiment.presets import default_method, preset
 from ffml.experiment.recipes import Recipe, check_recipe, known_settings
 from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
@@ -54,7 +54,13 @@ class RunConfig:
     judge_min_rows: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
+        """Return plain JSON values; an estimator among the settings is none."""
+        for name, value in self.recipe.settings.items():
+            if hasattr(value, "fit"):
+                raise FFMLError(
+                    f"{name} is a {type(value).__name__} object, which no file can hold; name one "
+                    "(see 'ffml methods'), or stay in memory with FairMetaClassifier or ffml.play"
+                )
         return asdict(self)
 
     @property
@@ -123,7 +129,7 @@ def configure_run(
         preset_name: see `ffml.experiment.presets`. What it says of parts that were exchanged for
             others is left out. None: ``given`` says everything that differs from the defaults.
     """
-    method = given.get("method", "ffml")
+    method = given.get("method", default_method(preset_name))
     refuse_other_kinds({"method": method}, {"method": str})
     chosen = preset(preset_name, data, method) if preset_name else {}
     merged = chosen | dict(given)

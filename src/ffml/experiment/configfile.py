@@ -1,6 +1,7 @@
-"""Settings that people write down: their kinds, and the JSON files they are read from."""
+"""Settings that people write down: their kinds, and the files they are read from."""
 
 import json
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -17,6 +18,7 @@ from ffml.kinds import refuse_other_kinds
 if TYPE_CHECKING:
     from ffml.experiment.recipes import Recipe
 
+_OBJECTS = ("run", "recipe", "data_options")  # what a config holds besides settings
 DATA = "data."  # what the names of data options begin with: data.order
 
 
@@ -88,18 +90,23 @@ def refuse_unknown_settings(names: Iterable[str]) -> None:
 
 
 def read_config(path: Path) -> Written:
-    """Read a file of flat settings such as ``{"inner.lr": 0.1}``, or a run's config.json.
+    """Read a file of settings such as ``{"inner.lr": 0.1}``, a run's config.json, or TOML.
 
     Raises:
-        FFMLError: the file cannot be read, is no JSON, holds no object, or a setting of another
-            kind than its own.
+        FFMLError: the file cannot be read, is neither JSON nor TOML, holds no object, or a setting
+            of another kind than its own.
     """
+    is_toml = path.suffix.lower() == ".toml"
+    kind, read = ("TOML", _read_toml) if is_toml else ("JSON", json.loads)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise FFMLError(f"there is no file {path}; give --config a JSON file") from None
+        raise FFMLError(f"there is no file {path}; give --config a JSON or TOML file") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise FFMLError(f"{path} is not JSON ({error}); give --config a JSON file") from None
+        why = " ".join(str(error).split())
+        raise FFMLError(f"{path} is not {kind} ({why}); give --config a .json or .toml file") from (
+            None
+        )
     if not isinstance(found, dict):
         raise FFMLError(f"{path} holds no settings; it must be an object such as {{'seed': 1}}")
     is_run = isinstance(found.get("run"), dict)
@@ -114,6 +121,18 @@ def read_config(path: Path) -> Written:
     refuse_other_kinds(settings, kinds)
     data = settings.pop("data", None)
     return Written(data, *split_data(settings), is_run)
+
+
+def _read_toml(text: str) -> dict[str, Any]:
+    """Read TOML, whose ``inner.lr = 0.1`` is a setting of this name.
+
+    >>> _read_toml("inner.lr = 0.1\\n[data_options]\\nlabel = 'y'")
+    {'data_options': {'label': 'y'}, 'inner.lr': 0.1}
+    """
+    found = tomllib.loads(text)
+    nested = [name for name in found if isinstance(found[name], dict) and name not in _OBJECTS]
+    dotted = {f"{name}.{part}": v for name in nested for part, v in found[name].items()}
+    return {name: value for name, value in found.items() if name not in nested} | dotted
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:

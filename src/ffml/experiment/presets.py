@@ -6,6 +6,7 @@ A preset says what differs from the defaults of the parts; what is given explici
 from typing import Any
 
 from ffml.border import one_of
+from ffml.methods import DEFAULT_METHOD
 
 # What every table is learned with, by method. Beside the paper's: Adam and a larger dual step reach
 # a round's solution in 50 iterations instead of 3,000, small tasks take smaller steps, the bound is
@@ -94,10 +95,19 @@ def paper_settings(data: str, method: str) -> dict[str, Any]:
 PRESETS: dict[str, Any] = {"default": default_settings, "paper": paper_settings}
 
 
-def preset(name: str, data: str, method: str = "ffml") -> dict[str, Any]:
+def default_method(preset_name: str | None) -> str:
+    """Return the method of a preset where none is named.
+
+    >>> default_method("default"), default_method("paper")
+    ('leader', 'ffml')
+    """
+    return "ffml" if preset_name == "paper" else DEFAULT_METHOD
+
+
+def preset(name: str, data: str, method: str = DEFAULT_METHOD) -> dict[str, Any]:
     """Look up a preset for a data set and a method.
 
-    >>> preset("paper", "adult")["damping"]
+    >>> preset("paper", "adult", "ffml")["damping"]
     60.0
     """
     return one_of("preset", name, PRESETS)(data, method)

@@ -32,6 +32,8 @@ METHODS: dict[str, Callable[..., Learner]] = {
     "fairlearn-eo": fairlearn_eo,
 }
 
+DEFAULT_METHOD = "leader"
+
 # The parts that methods are put together from, and those that each has unless told otherwise.
 PARTS: dict[str, Mapping[str, Callable[..., Any]]] = {"inner": INNER, "outer": OUTER}
 DEFAULT_PARTS: dict[str, dict[str, str]] = {
@@ -40,6 +42,7 @@ DEFAULT_PARTS: dict[str, dict[str, str]] = {
 }
 
 __all__ = [
+    "DEFAULT_METHOD",
     "DEFAULT_PARTS",
     "METHODS",
     "PARTS",

@@ -2,21 +2,14 @@
 
 import warnings
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ffml.base import Array, Learner, Params, Problem
 from ffml.border import at_least, one_of, positive
-from ffml.methods._refit import (
-    BalancedLogistic,
-    Rows,
-    constant_params,
-    logistic_params,
-    needed,
-    refitting,
-    repeated,
-)
+from ffml.methods._refit import Rows, needed, refitting, repeated
+from ffml.methods.classifiers import Balanced, Classifier, chosen, constant, logits_of
 from ffml.problem.classification import label_costs
 
 CERTAIN = 1e-3  # a probability of 0 or 1 is reported this far from it: logits stay finite
@@ -27,6 +20,7 @@ def fairlearn_dp(
     *,
     difference_bound: float = 0.01,
     max_iter: int = 50,
+    classifier: str | Any = "logistic",
     inverse_l2: float = 1.0,
     derandomize: str = "hash",
 ) -> Learner:
@@ -36,7 +30,7 @@ def fairlearn_dp(
 
         Q_t = argmin_Q error(Q)   s.t.   |P_Q(ŷ=1 | s) - P_Q(ŷ=1)| <= ε for every group s
 
-    over mixtures Q = Σ_i q_i h_i of logistic regressions (scikit-learn's, classes balanced). The
+    over mixtures Q = Σ_i q_i h_i of classifiers (scikit-learn's, classes balanced). The
     mixture decides at random, with ``p(x) = P_Q(ŷ=1 | x) = Σ_i q_i h_i(x)``. Here ŷ = 1 where
     ``p(x) > u(x)``, with u drawn by a hash of x: as fair as the mixture, and the same
     decision for equal people. The logit is ``logit p(x) - logit u(x)`` with p kept away from 0
@@ -46,14 +40,16 @@ def fairlearn_dp(
     Rows: each kept row of a task is repeated as often as it stands for others, so that label
     rates and sizes of tasks are those of the whole data. Groups are those of all protected
     columns together (their intersection). If the rows have one label or one group only, the
-    plain logistic regression is used. The problem's own model, constraints and bounds are
+    plain classifier is used. The problem's own model, constraints and bounds are
     not, and the multipliers stay 0. Its positive weight sets the costs of errors.
 
     Args:
         problem: only its number of constraints and its positive weight are used.
         difference_bound: ε; the default is fairlearn's.
-        max_iter: most iterations of a fit, each of them several logistic regressions; the
-            default is fairlearn's. It ends earlier once the duality gap is small.
+        max_iter: most iterations of a fit, each of them several fits of the classifier; the
+            default is fairlearn's. It ends earlier once the duality gap is small; boosting
+            is slow to fit, so give it fewer.
+        classifier: "logistic", "boosting", or in Python any estimator, see `refit`.
         inverse_l2: C of the logistic regression.
         derandomize: "hash" or "majority", what p(x) is compared with.
 
@@ -65,9 +61,8 @@ def fairlearn_dp(
     Reference: Agarwal, Beygelzimer, Dudík, Langford & Wallach, "A Reductions Approach to Fair
     Classification", ICML 2018.
     """
-    return _fair_refit(
-        problem, "DemographicParity", difference_bound, max_iter, inverse_l2, derandomize
-    )
+    kind = _chosen(classifier, inverse_l2)
+    return _fair_refit(problem, "DemographicParity", difference_bound, max_iter, kind, derandomize)
 
 
 def fairlearn_eo(
@@ -75,6 +70,7 @@ def fairlearn_eo(
     *,
     difference_bound: float = 0.01,
     max_iter: int = 50,
+    classifier: str | Any = "logistic",
     inverse_l2: float = 1.0,
     derandomize: str = "hash",
 ) -> Learner:
@@ -87,12 +83,17 @@ def fairlearn_eo(
         problem: only its number of constraints and its positive weight are used.
         difference_bound: ε; the default is fairlearn's.
         max_iter: most iterations of a fit.
+        classifier: "logistic", "boosting", or in Python any estimator, see `refit`.
         inverse_l2: C of the logistic regression.
         derandomize: "hash" or "majority", see `fairlearn_dp`.
     """
-    return _fair_refit(
-        problem, "EqualizedOdds", difference_bound, max_iter, inverse_l2, derandomize
-    )
+    kind = _chosen(classifier, inverse_l2)
+    return _fair_refit(problem, "EqualizedOdds", difference_bound, max_iter, kind, derandomize)
+
+
+def _chosen(classifier: str | Any, inverse_l2: float) -> Classifier:
+    needed("fairlearn", "sklearn")
+    return chosen(classifier, inverse_l2)
 
 
 def _fair_refit(
@@ -100,32 +101,37 @@ def _fair_refit(
     notion: str,
     difference_bound: float,
     max_iter: int,
-    inverse_l2: float,
+    classifier: Classifier,
     derandomize: str,
 ) -> Learner:
     thresholds = one_of("derandomize", derandomize, THRESHOLDS)
-    positive(difference_bound=difference_bound, inverse_l2=inverse_l2)
+    positive(difference_bound=difference_bound)
     at_least(1, max_iter=max_iter)
-    needed("fairlearn", "sklearn")
 
-    model = BalancedLogistic(inverse_l2, problem.positive_weight)
-
-    def fit(rows: Rows) -> Params:
-        rows = repeated(rows)
+    def fit(rows: Rows) -> Mixture:
+        rows, model = repeated(rows), Balanced(classifier, problem.positive_weight)
         if len(np.unique(rows.y)) < 2 or len(np.unique(rows.s, axis=0)) < 2:
-            return _mixture([(1.0, logistic_params(rows, model))])
+            return Mixture(np.ones(1), (model.fit(rows.x, rows.y).kept(),))
         return _fair_mixture(rows, notion, difference_bound, max_iter, model)
 
-    def predict(params: Params, x: Array) -> Array:
+    def predict(mixture: Mixture, x: Array) -> Array:
         x = np.asarray(x, np.float32)
-        return _logit(mixture_probability(params, x)) - _logit(thresholds(x))
+        decisions = [logits_of(classifier, member, x) > 0 for member in mixture.members]
+        return _logit(mixture.share @ np.stack(decisions)) - _logit(thresholds(x))
 
     return refitting(problem, fit, predict)
 
 
+class Mixture(NamedTuple):
+    """``P_Q(ŷ=1 | x) = Σ_i q_i 1[h_i(x) > 0]``: the shares q, and what each h is made of."""
+
+    share: np.ndarray  # (members,)
+    members: tuple[Params, ...]
+
+
 def _fair_mixture(
-    rows: Rows, notion: str, difference_bound: float, max_iter: int, model: BalancedLogistic
-) -> dict[str, np.ndarray]:
+    rows: Rows, notion: str, difference_bound: float, max_iter: int, model: Balanced
+) -> Mixture:
     """Fit with fairlearn, and keep what its mixture is made of."""
     from fairlearn import reductions
 
@@ -141,27 +147,13 @@ def _fair_mixture(
         warnings.simplefilter("ignore", DeprecationWarning)
         fair.fit(rows.x, rows.y, sensitive_features=groups)
     used = [i for i in fair.weights_.index if fair.weights_[i] > 0]
-    return _mixture([(fair.weights_[i], _linear(fair.predictors_[i], rows)) for i in used])
+    members = tuple(_member(fair.predictors_[i]) for i in used)
+    return Mixture(np.array([fair.weights_[i] for i in used]), members)
 
 
-def _linear(predictor: Any, rows: Rows) -> dict[str, np.ndarray]:
-    """Return a member's weights; where one label was all it was given, it is a constant."""
-    if not hasattr(predictor, "coef_"):
-        return constant_params(rows.x.shape[1], int(predictor.constant))
-    return {"w": predictor.coef_[0], "b": predictor.intercept_[0]}
-
-
-def _mixture(members: list[tuple[float, dict[str, np.ndarray]]]) -> dict[str, np.ndarray]:
-    return {
-        "w": np.stack([params["w"] for _, params in members], axis=1),  # (features, members)
-        "b": np.stack([params["b"] for _, params in members]),
-        "share": np.array([share for share, _ in members]),
-    }
-
-
-def mixture_probability(params: Params, x: np.ndarray) -> np.ndarray:
-    """``P_Q(ŷ=1 | x) = Σ_i q_i 1[x w_i + b_i > 0]``."""
-    return (x @ params["w"] + params["b"] > 0) @ params["share"]
+def _member(predictor: Any) -> Params:
+    """Return what a member decides by; where one label was all it was given, it is a constant."""
+    return predictor.kept() if isinstance(predictor, Balanced) else constant(predictor.constant)
 
 
 def _logit(probability: np.ndarray) -> np.ndarray:

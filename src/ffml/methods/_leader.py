@@ -6,7 +6,8 @@ import numpy as np
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem
 from ffml.border import at_least, positive
-from ffml.methods._refit import BalancedLogistic, needed
+from ffml.methods._refit import needed
+from ffml.methods.classifiers import Balanced, logistic
 from ffml.methods.trust import TRUSTS, add_losses, best_trust, generator, halves
 from ffml.problem.classification import label_costs
 
@@ -87,9 +88,9 @@ def leader(problem: Problem, *, inverse_l2: float = 1.0, shots: int = 100) -> Le
         info = Info(0.0, no_multiplier, no_multiplier, 1)
         if not 0 < y.sum() < len(y):
             return state._replace(losses=losses), info
-        model = BalancedLogistic(inverse_l2, problem.positive_weight)
-        model.fit(x[:, :-1], y, times)
-        theta = np.append(model.coef_[0], model.intercept_[0])
+        model = Balanced(logistic(inverse_l2), problem.positive_weight)
+        fitted = model.fit(x[:, :-1], y, times).kept()
+        theta = np.append(fitted["w"], fitted["b"])
         weight = times * _evenly(y, times) * costs[y.astype(int)]
         plain = np.append(np.full(width, 1 / inverse_l2), 0.0)
         return Leader(theta, _curvature(theta, x, weight, plain), losses), info

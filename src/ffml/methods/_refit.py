@@ -1,14 +1,14 @@
 """Refitting on everything seen: what a user without online learning does each month."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ffml.base import Array, Batch, FFMLError, Info, LabelledTask, Learner, Pair, Params, Problem
-from ffml.border import positive
-from ffml.problem.classification import label_costs
+from ffml.methods.classifiers import Balanced, chosen, logits_of
 
 
 class Rows(NamedTuple):
@@ -26,33 +26,34 @@ class RefitState(NamedTuple):
     seen: Rows
 
 
-def refit(problem: Problem, *, inverse_l2: float = 1.0) -> Learner:
-    """Refit a logistic regression for every decision on all rows seen and the new support rows.
+def refit(
+    problem: Problem, *, classifier: str | Any = "logistic", inverse_l2: float = 1.0
+) -> Learner:
+    """Refit a classifier for every decision on all rows seen and the new support rows.
 
-    ``θ_t = argmin_θ C Σ_rows c_y ℓ(x θ, y) + ‖θ‖²/2`` over rounds 1 … t-1 and the support rows of
-    round t, with class weights c that make both labels count the same, times the problem's costs
-    of their errors (`BalancedLogistic`). Rows of a single label decide that label. No fairness, no
+    The logistic regression is ``θ_t = argmin_θ C Σ_rows c_y ℓ(x θ, y) + ‖θ‖²/2`` over rounds
+    1 … t-1 and the support rows of round t. Its class weights c make both labels count the same,
+    times the problem's costs of their errors; they are the sample weights of other classifiers
+    (`ffml.methods.classifiers`). Rows of a single label decide that label. No fairness, no
     adaptation, and the problem's own model is not used.
 
     Args:
         problem: only its number of constraints (the multipliers stay 0) and its positive weight
             are used.
+        classifier: "logistic", "boosting" (gradient boosted trees), or in Python any estimator with
+            ``fit(X, y, sample_weight)`` and ``predict_proba``.
         inverse_l2: C of the logistic regression: the smaller, the smaller its weights.
 
     Reference: Pedregosa et al., "Scikit-learn: Machine Learning in Python", JMLR 12, 2011.
     """
-    positive(inverse_l2=inverse_l2)
     needed("sklearn")
-
-    model = BalancedLogistic(inverse_l2, problem.positive_weight)
+    kind = chosen(classifier, inverse_l2)
 
     def fit(rows: Rows) -> Params:
-        return logistic_params(repeated(rows), model)
+        model = Balanced(kind, problem.positive_weight)
+        return model.fit(rows.x.astype(float), rows.y, rows.times).kept()
 
-    def predict(params: Params, x: Array) -> Array:
-        return x @ params["w"] + params["b"]
-
-    return refitting(problem, fit, predict)
+    return refitting(problem, fit, partial(logits_of, kind))
 
 
 def refitting(
@@ -148,54 +149,6 @@ def repeated(rows: Rows) -> Rows:
     """Write every row out as often as it counts, in double precision."""
     x, y, s = (np.repeat(part, rows.times, axis=0) for part in rows[:3])
     return Rows(x.astype(float), y, s, np.ones(len(y), np.int32))
-
-
-class BalancedLogistic:
-    """A logistic regression in which both labels count the same, times what their errors cost.
-
-    Rows of weight w_i count ``w_i · Σ w/(2 Σ_{rows of label y_i} w) · cost(y_i)``. scikit-learn's
-    ``class_weight="balanced"`` is that without costs, in the versions that look at the weights;
-    written out, it is the same with all of them. Newton steps reach the optimum of many rows and
-    few features two to three times as fast as the default solver, which stops short of it.
-    """
-
-    def __init__(self, inverse_l2: float, positive_weight: float) -> None:
-        self.inverse_l2, self.positive_weight = inverse_l2, positive_weight
-
-    def fit(self, x: Any, y: Any, sample_weight: Any = None) -> "BalancedLogistic":
-        """Fit to rows of both labels; rows of weight 0 are as good as absent."""
-        from sklearn.linear_model import LogisticRegression
-
-        labels = np.asarray(y, int)
-        weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, float)
-        by_label = np.bincount(labels, weight, minlength=2)
-        if not by_label.all():  # all that counts has one label
-            only = constant_params(np.shape(x)[1], int(by_label[1] > 0))
-            self.coef_, self.intercept_ = only["w"][None], only["b"][None]
-            return self
-        cost = np.array(label_costs(self.positive_weight))
-        factor = cost * by_label.sum() / (2 * by_label)
-        model = LogisticRegression(C=self.inverse_l2, max_iter=1000, solver="newton-cholesky")
-        model.fit(x, labels, sample_weight=weight * factor[labels])
-        self.coef_, self.intercept_ = model.coef_, model.intercept_
-        return self
-
-    def predict(self, x: Any) -> np.ndarray:
-        """Decide by the sign of the logit."""
-        return (np.asarray(x) @ self.coef_[0] + self.intercept_[0] > 0).astype(int)
-
-
-def logistic_params(rows: Rows, model: BalancedLogistic) -> dict[str, np.ndarray]:
-    """Fit a logistic regression; rows of one label decide that label, no rows decide 0."""
-    if len(np.unique(rows.y)) < 2:
-        return constant_params(rows.x.shape[1], int(rows.y[:1].sum()))
-    model.fit(rows.x, rows.y)
-    return {"w": model.coef_[0], "b": model.intercept_[0]}
-
-
-def constant_params(num_features: int, label: int) -> dict[str, np.ndarray]:
-    """Decide the same for everyone, with logit ±1."""
-    return {"w": np.zeros(num_features), "b": np.array(2.0 * label - 1.0)}
 
 
 def needed(*modules: str) -> None:

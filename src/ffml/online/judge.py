@@ -11,6 +11,7 @@ from ffml.base import Array, Batch, Learner, Params, Problem, Schema, Task, Unla
 from ffml.methods.trust import balanced_support
 from ffml.online import metrics
 from ffml.online.memory import bucket
+from ffml.online.reliability import COUNTS, NUM_BINS, reliability_counts
 from ffml.problem.gaps import effective_rows, judged_gaps, violation
 
 SMALLEST_BUCKET = 256
@@ -34,6 +35,7 @@ class Judgement(NamedTuple):
     undefined: dict[str, str]
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
     constraint: np.ndarray  # (m,) NaN where not measurable
+    reliability: np.ndarray  # (10, 3), see `ffml.online.reliability`
 
 
 def split_rows(num_rows: int, validation_fraction: float, rng: np.random.Generator) -> Split:
@@ -108,7 +110,24 @@ def judge(
     if np.isnan(values["dbc"]):
         undefined["dbc"] = "only one group has rows"
     rows_behind, constraint = jax.device_get(_constraint_of(problem)(padded_logits, batch))
-    return Judgement(values, undefined, tables, np.where(rows_behind > 0, constraint, np.nan))
+    return Judgement(
+        values,
+        undefined,
+        tables,
+        np.where(rows_behind > 0, constraint, np.nan),
+        reliability_counts(
+            _probabilities(learner, params, batch.x, padded_logits)[: len(rows)], labels
+        ),
+    )
+
+
+def _probabilities(
+    learner: Learner, params: Params, x: np.ndarray, logits: np.ndarray
+) -> np.ndarray:
+    """Return the probabilities of label 1 that people are told: the learner's, or the logits'."""
+    if learner.chances is not None:
+        return np.asarray(learner.chances(params, x))
+    return 1 / (1 + np.exp(-np.clip(logits.astype(float), -80, 80)))
 
 
 def not_judged(problem: Problem, schema: Schema) -> Judgement:
@@ -117,7 +136,8 @@ def not_judged(problem: Problem, schema: Schema) -> Judgement:
     nothing = metrics.worst([metrics.judge(table) for table in tables.values()])
     values = nothing.values | {"loss": np.nan, "dbc": np.nan}
     undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], "not judged")
-    return Judgement(values, undefined, tables, np.full(problem.num_constraints, np.nan))
+    unmeasured = np.full(problem.num_constraints, np.nan)
+    return Judgement(values, undefined, tables, unmeasured, np.zeros((NUM_BINS, len(COUNTS))))
 
 
 @lru_cache(maxsize=32)

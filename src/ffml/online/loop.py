@@ -13,6 +13,7 @@ from ffml.border import at_least
 from ffml.data.scaling import RunningScaler
 from ffml.draws import DRAW, KEEP, SPLIT, draws
 from ffml.online.decide import asked, decide, refuse_divergence
+from ffml.online.drift import Drift, InputWatch
 from ffml.online.judge import NOBODY, Judgement, Split, judge, not_judged, split_rows
 from ffml.online.memory import Memory, MemorySettings, padded_rows
 from ffml.runtime import shard_tasks
@@ -30,12 +31,14 @@ class Round:
     metrics: dict[str, float]  # see `ffml.online.metrics.judge`, and loss, dbc; NaN where undefined
     undefined: dict[str, str]  # metric -> why it is undefined
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
+    reliability: np.ndarray  # (10, 3) counts by tenths of probability
     constraint: np.ndarray  # (m,) on the validation rows, NaN where not measurable
     multipliers: np.ndarray  # (m,) after learning
     violation: np.ndarray  # (m,) Σ_t g_i so far
     clipped_violation: np.ndarray  # (m,) Σ_t [g_i]₊ so far
     iterations: int
     seconds: float
+    drift: tuple[Drift, ...] = ()  # inputs that differ from those of the tasks before
 
 
 def check_judging(validation_fraction: float, shots: int, judge_min_rows: int) -> None:
@@ -66,6 +69,7 @@ class OnlineLoop:
     judge_after: int = 0
     judge_min_rows: int = 0
     scaler: RunningScaler | None = None  # None: the stream's features are standardised already
+    watch: InputWatch | None = None  # None: inputs are not watched for changes
     round: int = 0
     state: Any = None
     memory: Memory = field(init=False)
@@ -101,6 +105,7 @@ class OnlineLoop:
     def _played(self, task: Task) -> Round:
         start = time.perf_counter()
         self.round += 1
+        drift = self._watched(task)
         revealed = task._replace(x=self.learner.describe(self.knowledge, task.x))
         task = self._standardised(revealed)
         rows = split_rows(len(task.y), self.validation_fraction, self._rng(SPLIT))
@@ -122,12 +127,14 @@ class OnlineLoop:
             metrics=judgement.metrics,
             undefined=judgement.undefined,
             tables=judgement.tables,
+            reliability=judgement.reliability,
             constraint=judgement.constraint,
             multipliers=np.asarray(self.pair.multipliers),
             violation=self.violation,
             clipped_violation=self.clipped_violation,
             iterations=iterations,
             seconds=time.perf_counter() - start,
+            drift=drift,
         )
 
     @property
@@ -181,6 +188,13 @@ class OnlineLoop:
             judged = judge(self.problem, self.learner, params, task, self.schema, rows.validation)
         refuse_divergence(self.learner, self.state, judged.metrics["loss"], task.x, where)
         return judged
+
+    def _watched(self, task: Task) -> tuple[Drift, ...]:
+        if self.watch is None:
+            return ()
+        found = tuple(self.watch.compare(task))
+        self.watch = self.watch.update(task)
+        return found
 
     def _standardised(self, task: Task) -> Task:
         if self.scaler is None:

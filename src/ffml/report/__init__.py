@@ -5,8 +5,12 @@ same bytes, and the page asks for nothing from elsewhere when it is opened.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["write_model_card", "write_pages", "write_report"]
+if TYPE_CHECKING:
+    from ffml.runs.audit import Audit
+
+__all__ = ["write_audit_report", "write_model_card", "write_pages", "write_report"]
 
 
 def write_pages(run_dir: Path) -> Path:
@@ -36,3 +40,14 @@ def write_model_card(run_dir: Path) -> Path:
     card = Path(run_dir) / "model_card.md"
     write_atomically(card, model_card(read_run(Path(run_dir))))
     return card
+
+
+def write_audit_report(audit: "Audit", folder: Path) -> Path:
+    """Write ``report.html`` about an audit into ``folder`` and return its path."""
+    from ffml.report._audit import render_audit
+    from ffml.runs.audit import REPORT
+    from ffml.runs.durable import write_atomically
+
+    page = folder / REPORT
+    write_atomically(page, render_audit(audit))
+    return page

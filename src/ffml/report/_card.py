@@ -6,10 +6,11 @@ intervals: no sentence says that a model is fair.
 
 import numpy as np
 
-from ffml.report import _card_results, _facts, _recipe, _words
+from ffml.report import _answer, _card_results, _facts, _recipe, _words
 from ffml.report._files import Run
 from ffml.report._markdown import bullets, escape, fenced, items, table
 from ffml.report._numbers import UNDEFINED, counted, listed
+from ffml.report._warnings import warning_lines
 
 # Said elsewhere, different each time, or of interest on one machine only.
 _LEFT_OUT = ("Command", "Created", "Seconds", "Path", "Input columns")
@@ -26,6 +27,7 @@ def model_card(run: Run) -> str:
         _card_results.evaluation(run),
         _card_results.groups(run),
         _card_results.unmeasured(run),
+        _warned(run),
         _limitations(run),
         _reproduction(run),
     )
@@ -34,7 +36,16 @@ def model_card(run: Run) -> str:
 
 def _title(run: Run) -> list[str]:
     name = f"{run.config.get('method')} on {_words.data_name(run)}"
-    parts = [f"# Model card: {escape(name)}", escape(_words.summary_paragraph(run))]
+    header = ["over the judged people", "last third", "all rounds"]
+    parts = [
+        f"# Model card: {escape(name)}",
+        escape(" ".join(_answer.sentences(run.summary))),
+        table(header, [list(map(escape, row)) for row in _answer.rows(run.summary)]),
+        "Gaps in points, with 95 % intervals. In the long-run gap, a mean of signed gaps, opposite"
+        " gaps cancel; the typical gap is how far apart groups are within a task, chance taken"
+        " out.",
+        escape(_words.behind_paragraph(run)),
+    ]
     if run.summary.get("status") != "complete":
         done = counted(len(run.rounds), "round")
         parts.append(f"**The run was interrupted**; this card covers the {done} that were done.")
@@ -99,6 +110,11 @@ def _method(run: Run) -> list[str]:
     return parts + (["All settings:", table(["setting", "value"], rows)] if rows else [])
 
 
+def _warned(run: Run) -> list[str]:
+    lines = warning_lines(run)
+    return ["## Warnings", bullets(map(escape, lines))] if lines else []
+
+
 def _limitations(run: Run) -> list[str]:
     texts = [
         "The figures describe gaps on the rows that were measured. They do not show that the model"
@@ -107,7 +123,7 @@ def _limitations(run: Run) -> list[str]:
         " is too.",
         "Pooled figures mix gaps within tasks with gaps between them. Intervals treat rows as"
         " independent of each other, and later populations may differ from all of these.",
-        "Probabilities have not been calibrated.",
+        _words.reliability_sentence(run) or "Probabilities have not been calibrated.",
     ]
     if run.constraints:
         within, measured = _words.rounds_within_bounds(run)

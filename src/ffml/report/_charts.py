@@ -1,20 +1,25 @@
 """Draw one chart as inline SVG.
 
 Colours are drawn with place-holders that become CSS variables, so that a chart follows the
-page's light or dark scheme. No text of the user's enters a chart: names stand in the HTML legend.
+page's light or dark scheme. Of the user's texts, the names of tasks enter a chart, shortened; those
+of lines stand in the HTML legend.
 """
 
 import re
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ffml.report.pictures import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NUM_COLOURS = 7  # Okabe and Ito's palette without its yellow; the values are in the style sheet
 DASHES = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
+_MOST_NAMES, _LONGEST_NAME = 7, 14  # on the axis
 _MAX_ROOMY = 120  # more rounds than this: thinner lines, and no dots that would hide them
 
 # Hexadecimal place-holders that no style of matplotlib uses.
@@ -25,18 +30,13 @@ _COLOURS = {f"c{i + 1}": f"#0102{i + 1:02x}" for i in range(NUM_COLOURS)} | {
     "missing": "#010283",
 }
 _VARIABLES = {colour: f"var(--{name})" for name, colour in _COLOURS.items()}
-_STYLE = {
+_STYLE = STYLE | {
     "font.size": 11,
-    "svg.fonttype": "none",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "axes.linewidth": 0.8,
     "axes.edgecolor": _COLOURS["muted"],
     "axes.labelcolor": _COLOURS["ink"],
     "axes.unicode_minus": True,
-    "axes.grid": True,
     "axes.grid.axis": "y",
-    "axes.axisbelow": True,
     "grid.color": _COLOURS["grid"],
     "grid.linewidth": 0.7,
     "text.color": _COLOURS["ink"],
@@ -62,14 +62,19 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """What to draw. Rounds that are ``undefined`` get a cross at the bottom."""
+    """What to draw. Places that are ``undefined`` get a cross at the bottom.
+
+    ``places`` are rounds, whose tasks ``names`` stand on the axis, or probabilities.
+    """
 
     key: str
     title: str
     caption: str
-    rounds: np.ndarray
+    places: np.ndarray
     series: list[Series]
     undefined: np.ndarray
+    axis: str = "round"  # what the places are
+    names: tuple[str, ...] = ()  # of the places; without, their numbers are shown
     unit_interval: bool = False  # a ratio or a rate: the axis runs from 0 to 1
     infeasible_above: float | None = None
 
@@ -84,11 +89,12 @@ def draw(chart: Chart) -> str:
     salt = {"svg.hashsalt": chart.key}  # fixed, and different per chart: ids stay unique
     buffer = io.StringIO()
     # The default style first: a user's own matplotlibrc must not change the page.
-    with matplotlib.style.context(["default", _STYLE | salt]):
+    with matplotlib.style.context(["default", _STYLE | salt]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scripts that its own font lacks: the page has another
         figure = Figure(figsize=(5, 2.7), layout="constrained")
         axes = figure.add_subplot()
         for series in chart.series:
-            _draw_series(axes, chart.rounds, series)
+            _draw_series(axes, chart.places, series)
         _draw_frame(axes, chart)
         _draw_marks(axes, chart)
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -128,11 +134,7 @@ def _draw_series(axes: "Axes", rounds: np.ndarray, series: Series) -> None:
 def _draw_frame(axes: "Axes", chart: Chart) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    first, last = chart.rounds[0], chart.rounds[-1]
-    pad = max(0.5, 0.02 * (last - first))
-    axes.set_xlim(first - pad, last + pad)
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
-    axes.set_xlabel("round")
+    _draw_places(axes, chart)
     if chart.unit_interval:
         axes.set_ylim(-0.09, 1.05)
         axes.set_yticks(np.linspace(0, 1, 6))
@@ -149,8 +151,34 @@ def _draw_frame(axes: "Axes", chart: Chart) -> None:
         axes.axhspan(chart.infeasible_above, top, color=_COLOURS["c2"], alpha=0.08, linewidth=0)
 
 
+def _draw_places(axes: "Axes", chart: Chart) -> None:
+    """Put names of tasks along the axis: as many as fit, the first and the last among them."""
+    if not chart.names:
+        axes.set_xlim(-0.03, 1.03)
+        axes.set_xlabel(chart.axis)
+        return
+    first, last = chart.places[0], chart.places[-1]
+    pad = max(0.5, 0.02 * (last - first))
+    axes.set_xlim(first - pad, last + pad)
+    count = min(_MOST_NAMES, len(chart.names))
+    shown = np.unique(np.linspace(0, len(chart.names) - 1, count).round().astype(int))
+    axes.set_xticks(chart.places[shown], [shortened(chart.names[i]) for i in shown])
+    for label in axes.get_xticklabels():
+        label.set(rotation=35, ha="right", rotation_mode="anchor", fontsize=9, parse_math=False)
+
+
+def shortened(name: str) -> str:
+    """Write a task's name so that it fits below an axis.
+
+    >>> shortened("2024-01"), shortened("a county with a long name"), shortened("\\x00")
+    ('2024-01', 'a county with…', ' ')
+    """
+    name = "".join(c if c.isprintable() else " " for c in name)
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1].rstrip() + "…"
+
+
 def _draw_marks(axes: "Axes", chart: Chart) -> None:
-    crosses = chart.rounds[chart.undefined]
+    crosses = chart.places[chart.undefined]
     if len(crosses):
         axes.plot(
             crosses,

@@ -71,18 +71,41 @@ def constraint_charts(run: Run) -> list[Chart]:
     ]
 
 
+def reliability_chart(run: Run) -> Chart | None:
+    """Return the chart of how often label 1 came by probability; None where nobody counted."""
+    bins = (run.summary.get("reliability") or {}).get("all", {}).get("bins")
+    if not bins:
+        return None
+    said, came = (np.array([one[key] for one in bins]) for key in ("probability", "label_share"))
+    return Chart(
+        key="reliability",
+        title="Reliability of the probabilities",
+        caption="How often label 1 came among people who were given about the same probability.",
+        places=said,
+        series=[
+            Series("Label 1 came", came),
+            Series("As often as was said", said, colour="muted", dash=DASHES[1], dots=False),
+        ],
+        undefined=np.zeros(len(said), bool),
+        axis="probability",
+        unit_interval=True,
+    )
+
+
 def describe(chart: Chart) -> str:
     """Say what the chart shows, for screen readers."""
-    parts = [f"{chart.title} by round, {counted(len(chart.rounds), 'round')}."]
+    count = counted(len(chart.places), chart.axis).replace("probabilitys", "probabilities")
+    parts = [f"{chart.title} by {chart.axis}, {count}."]
     for series in chart.series:
         defined = np.flatnonzero(np.isfinite(series.values))
         if not len(defined):
-            parts.append(f"{series.label}: undefined in every round.")
+            parts.append(f"{series.label}: undefined everywhere.")
             continue
         first, last = defined[0], defined[-1]
         parts.append(
-            f"{series.label}: {number(series.values[first])} in round {chart.rounds[first]:g},"
-            f" {number(series.values[last])} in round {chart.rounds[last]:g}, lowest"
+            f"{series.label}: {number(series.values[first])} at {chart.axis}"
+            f" {chart.places[first]:g}, {number(series.values[last])} at {chart.axis}"
+            f" {chart.places[last]:g}, lowest"
             f" {number(np.nanmin(series.values))}, highest {number(np.nanmax(series.values))}."
         )
     if chart.undefined.any():
@@ -102,7 +125,8 @@ def _chart(
         key=key,
         title=title,
         caption=caption,
-        rounds=run.rounds.numbers("round"),
+        places=run.rounds.numbers("round"),
+        names=tuple(run.rounds.text("task")),
         series=series,
         undefined=np.isnan(np.stack([line.values for line in series])).any(axis=0),
         infeasible_above=infeasible_above,
@@ -122,7 +146,8 @@ def _ratio_chart(run: Run, metric: str, title: str, caption: str) -> Chart:
         key=metric,
         title=title,
         caption=caption,
-        rounds=run.rounds.numbers("round"),
+        places=run.rounds.numbers("round"),
+        names=tuple(run.rounds.text("task")),
         series=[value, ceiling],
         undefined=np.isnan(value.values),
         unit_interval=True,
@@ -136,7 +161,8 @@ def _accuracy_chart(run: Run) -> Chart:
         key="accuracy",
         title="Accuracy",
         caption="Share of right decisions; balanced: the mean of both labels’ shares.",
-        rounds=run.rounds.numbers("round"),
+        places=run.rounds.numbers("round"),
+        names=tuple(run.rounds.text("task")),
         series=[balanced, accuracy],
         undefined=np.isnan(balanced.values) | np.isnan(accuracy.values),
         unit_interval=True,

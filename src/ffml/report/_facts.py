@@ -33,10 +33,12 @@ def data_facts(run: Run) -> dict[str, str]:
 
 def _role_facts(run: Run, roles: dict[str, Any]) -> dict[str, Any]:
     """Say which column of someone's own table played which part."""
+    order = roles.get("time") or roles.get("order")
     return {
         "Label value that counts as 1": roles.get("positive") or "1 or true",
         "Task column": roles.get("task"),
-        "Order of the tasks": f"by {roles['order']}" if roles.get("order") else "as in the table",
+        "Tasks are": f"one for each {roles['by']}" if roles.get("by") else None,
+        "Order of the tasks": f"by {order}" if order else "as in the table",
         "Input columns": ", ".join(run.inputs),
         "Columns left out": ", ".join(map(str, roles.get("drop") or [])) or "none",
         "Rows left out": f"{run.config['data'].get('dropped_rows') or 0:,}",

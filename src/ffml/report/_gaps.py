@@ -9,22 +9,16 @@ from ffml.online.metrics import GapStatistics
 from ffml.report._counts import round_tables
 from ffml.report._files import Run
 from ffml.report._numbers import percent, points, points_interval, rate
-from ffml.runs.by_column import gaps_by_column, largest_long_run, worst_column
+from ffml.runs.by_column import gaps_by_column, worst_column
 
 PARTS = ("all", "last_third")
 NOTIONS = {"demographic-parity": "Decisions", "equalized-odds": "Decisions by label"}
 NUM_WORST_TASKS = 8
 
 
-def headline(run: Run, part: str = "last_third") -> tuple[str, GapStatistics, GapStatistics]:
-    """Return the column with the largest typical gap, that gap, and its largest long-run gap."""
-    column, typical = worst_column(run.summary, part)
-    return column, typical, largest_long_run(gaps_by_column(run.summary, part)[column])
-
-
 def ratio(run: Run, metric: str, part: str = "last_third") -> dict[str, float]:
-    """Return mean, deviation, ceiling and share of DP or EO, in the column of the headline."""
-    entry = run.summary["by_column"][headline(run, part)[0]][part][metric]
+    """Return mean, deviation, ceiling and share of DP or EO, of the column furthest apart."""
+    entry = run.summary["by_column"][worst_column(run.summary, part)[0]][part][metric]
     return {name: math.nan if value is None else float(value) for name, value in entry.items()}
 
 

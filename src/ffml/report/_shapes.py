@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError
+from ffml.report import _answer
 from ffml.runs.by_column import NOTIONS, gaps_by_column
 
 NUMBER = (int, float)
@@ -17,6 +18,8 @@ _CONFIG = {
     "wrappers": list,
     "notions": list,
     "rounds": int,
+    "warnings": list,
+    "guessed": dict,
 }
 _DATA = {"num_tasks": int, "dropped_rows": int, "roles": dict}
 
@@ -43,6 +46,10 @@ def check_summary(summary: dict[str, Any], path: Path) -> None:
         _expect(summary.get(part, {}), (dict,), path, part)
     _expect(summary.get("collapsed_rounds", 0), NUMBER, path, "collapsed_rounds")
     _expect(summary.get("seconds", 0), NUMBER, path, "seconds")
+    for found in _expect(summary.get("drift", []), (list,), path, "drift"):
+        _expect(found, (dict,), path, "drift")
+        for name in ("column", "text", "round", "task", "rounds"):
+            _expect(found.get(name), (str, *NUMBER), path, "drift")
     if "accuracy" not in summary.get("last_third", {}):
         raise FFMLError(f"{path} lacks the last third's means: run again")
     if not summary.get("by_column"):
@@ -58,6 +65,22 @@ def check_summary(summary: dict[str, Any], path: Path) -> None:
                 _expect(column[part]["rounds"], NUMBER, path, "rounds")
     except (LookupError, TypeError, AttributeError):
         raise FFMLError(f"{path} has a damaged 'by_column': resume the run to mend it") from None
+    _check_answer(summary, path)
+    for counts in _expect(summary.get("reliability", {}), (dict,), path, "reliability").values():
+        for one in counts.get("bins", ()):
+            for key in ("people", "probability", "label_share"):
+                _expect(one.get(key), NUMBER, path, "reliability")
+
+
+def _check_answer(summary: dict[str, Any], path: Path) -> None:
+    """Refuse an answer that cannot be written down; a resumed run writes one that is missing."""
+    if "answer" not in summary:
+        raise FFMLError(f"{path} has no answer: resume the run to write it")
+    try:
+        _answer.sentences(summary)
+        _answer.rows(summary)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        raise FFMLError(f"{path} has a damaged 'answer': resume the run to mend it") from None
 
 
 def _expect(value: Any, kinds: tuple[type, ...], path: Path, name: str) -> Any:

@@ -8,8 +8,8 @@ from pathlib import PurePath
 import numpy as np
 
 from ffml.experiment.config import asked_gaps
-from ffml.online.metrics import GapStatistics
 from ffml.report import _gaps
+from ffml.report._answer import asked_words
 from ffml.report._files import Run
 from ffml.report._numbers import (
     counted,
@@ -17,7 +17,6 @@ from ffml.report._numbers import (
     listed,
     percent,
     points,
-    points_interval,
     rate,
 )
 
@@ -25,7 +24,7 @@ from ffml.report._numbers import (
 def constraint_phrase(run: Run) -> str:
     """Name what was asked for: each notion with its largest gap; nothing if there was none."""
     asked = asked_gaps(run.config.get("notions") or [], run.config.get("max_gap"))
-    return listed([f"{name} within {gap:g}" for name, gap in asked])
+    return listed([asked_words(name, gap) for name, gap in asked])
 
 
 def data_name(run: Run) -> str:
@@ -99,14 +98,12 @@ def undefined_reasons(run: Run, metric: str) -> Counter[str]:
     return Counter(reason for cell in cells for reason in dict.fromkeys(cell.split("; ")) if reason)
 
 
-def summary_paragraph(run: Run) -> str:
-    """Say in words what was learned, how large the gaps are, how certain, and what is unknown."""
+def behind_paragraph(run: Run) -> str:
+    """Say in words what was learned, ratios by round, how certain, and what is unknown."""
     sentences = (
         _what(run),
-        _gap(run),
         _selection(run),
         _odds(run),
-        _accuracy(run),
         _constraints(run),
         _unmeasured(run),
         _collapsed(run),
@@ -129,46 +126,15 @@ def _what(run: Run) -> str:
     )
 
 
-def _gap(run: Run) -> str:
-    """How far apart the groups are: within tasks, and in the long run."""
-    last = counted(last_rounds(run), "round")
-    column, typical, long_run = _gaps.headline(run)
-    if not math.isfinite(typical.typical):
-        return f"How far apart the groups are cannot be told from the last {last}."
-    by = (
-        f" by {column}, where they are furthest apart," if len(run.summary["by_column"]) > 1 else ""
-    )
-    over_time = points_interval(long_run.long_run_low, long_run.long_run_high)
-    return (
-        f"In the last {last} the groups’ selection rates{by} {_within_tasks(typical)}. In the long"
-        f" run, where opposite gaps cancel, they differed by {points(long_run.long_run)} (interval"
-        f" {over_time})."
-    )
-
-
-def _within_tasks(typical: GapStatistics) -> str:
-    """Say how far apart rates are within a task; 0 on few rows is not the absence of a gap."""
-    measured = f"measured in {counted(typical.rounds, 'round')}"
-    if typical.typical == 0:
-        return (
-            "differed within tasks by no more than chance would have it, which leaves room for gaps"
-            f" of up to {points(typical.typical_high)} percentage points ({measured})"
-        )
-    within = points_interval(typical.typical_low, typical.typical_high)
-    return (
-        f"typically differed by {points(typical.typical)} percentage points within a task, chance"
-        f" taken out ({typical.comparison} against the others; interval {within}; {measured})"
-    )
-
-
 def _selection(run: Run) -> str:
     """The ratio of selection rates: recent rounds, their ceiling, all rounds pooled."""
     found = _gaps.ratio(run, "dp")
     if not math.isfinite(found["mean"]):
-        return "The ratio of the groups’ selection rates is undefined there."
+        return "The ratio of the groups’ selection rates is undefined in the last third."
     text = (
-        "The ratio of the groups’ selection rates (demographic parity) averaged"
-        f" {rate(found['mean'])}{_deviation(found, '1 means equal rates')}"
+        f"In the last {counted(last_rounds(run), 'round')} the ratio of the groups’ selection rates"
+        f" (demographic parity) averaged {rate(found['mean'])}"
+        f"{_deviation(found, '1 means equal rates')}"
     )
     if math.isfinite(found["of_ceiling"]):
         text += (
@@ -195,11 +161,15 @@ def _odds(run: Run) -> str:
     )
 
 
-def _accuracy(run: Run) -> str:
-    mean = run.statistic("last_third", "balanced_accuracy")
-    if not math.isfinite(mean):
-        return "Balanced accuracy is undefined there."
-    return f"Balanced accuracy averaged {rate(mean)}{_pooled(run, 'balanced_accuracy')}."
+def reliability_sentence(run: Run) -> str:
+    """Say how far probabilities are from how often label 1 came."""
+    error = ((run.summary.get("reliability") or {}).get("all") or {}).get("error")
+    if error is None:
+        return ""
+    return (
+        "Over all judged people, the probability given and how often label 1 came among those who"
+        f" were given it differ by {points(error)} points on average."
+    )
 
 
 def _deviation(found: dict[str, float], more: str = "") -> str:

@@ -1,4 +1,4 @@
-"""How figures with dots look, and how a figure becomes the bytes of its files."""
+"""How all figures of the package look, and how one becomes the bytes of its files."""
 
 import io
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png")
-_STYLE = {
+STYLE: dict[str, Any] = {
     "font.size": 10,
     "svg.fonttype": "none",
     "svg.hashsalt": "ffml",
@@ -27,7 +27,7 @@ def figure_style() -> Iterator[None]:
     """Draw in the package's style, whatever a user's own matplotlibrc says."""
     import matplotlib.style
 
-    with matplotlib.style.context(["default", _STYLE]):
+    with matplotlib.style.context(["default", STYLE]):
         yield
 
 

@@ -151,9 +151,11 @@ class RunDirectory:
         return self.nothing_left and same and finished and shown
 
     def summary(self, status: str) -> dict[str, Any]:
-        """Means over all rounds and over the last third, and metrics of all rows pooled."""
-        columns = self.experiment.stream.schema.sensitive
-        return run_summary(self.rounds, columns, self.experiment.problem.constraint_names, status)
+        """Return what summary.json holds."""
+        config, schema = self.experiment.config, self.experiment.stream.schema
+        names = self.experiment.problem.constraint_names
+        asked = config.asked or [(notion, None) for notion in config.notions]
+        return run_summary(self.rounds, schema.sensitive, names, status, asked)
 
     def _lock(self) -> None:
         """Keep other processes out until this object is gone."""

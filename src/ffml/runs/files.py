@@ -3,14 +3,16 @@
 import json
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ffml.base import Schema
 from ffml.data.csvfile import table_text
 from ffml.online import metrics
-from ffml.online.loop import Round
+
+if TYPE_CHECKING:  # it brings JAX, and tables can be written without
+    from ffml.online.loop import Round
 
 CONFIG, ROUNDS, GROUPS, TIMINGS, SUMMARY = (
     "config.json",
@@ -24,7 +26,7 @@ TABLES = (ROUNDS, GROUPS, TIMINGS)
 
 
 def table_texts(
-    rounds: Sequence[Round], constraint_names: Sequence[str], schema: Schema, header: bool
+    rounds: Sequence["Round"], constraint_names: Sequence[str], schema: Schema, header: bool
 ) -> dict[str, str]:
     """Return the text of the three tables for some rounds, by file name; empty for no round."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
@@ -35,7 +37,7 @@ def table_texts(
     return {name: table_text(lines, header) for name, lines in rows.items()}
 
 
-def round_row(record: Round, constraint_names: Iterable[str]) -> dict[str, Any]:
+def round_row(record: "Round", constraint_names: Iterable[str]) -> dict[str, Any]:
     """One line of rounds.csv: an undefined value is an empty cell, and the last cell says why."""
     row: dict[str, Any] = {
         "round": record.round,
@@ -50,11 +52,12 @@ def round_row(record: Round, constraint_names: Iterable[str]) -> dict[str, Any]:
         row[f"multiplier:{name}"] = cell(record.multipliers[i])
         row[f"violation:{name}"] = cell(record.violation[i])
         row[f"clipped_violation:{name}"] = cell(record.clipped_violation[i])
+    row["drift"] = "; ".join(f"{found.column}: {found.text}" for found in record.drift)
     row["undefined"] = "; ".join(f"{name}: {why}" for name, why in record.undefined.items())
     return row
 
 
-def group_rows(record: Round, schema: Schema) -> list[dict[str, Any]]:
+def group_rows(record: "Round", schema: Schema) -> list[dict[str, Any]]:
     """The lines of groups.csv for one round."""
     return [
         {"round": record.round, "task": record.task, "column": column.name}
@@ -64,7 +67,7 @@ def group_rows(record: Round, schema: Schema) -> list[dict[str, Any]]:
     ]
 
 
-def timing_row(record: Round) -> dict[str, Any]:
+def timing_row(record: "Round") -> dict[str, Any]:
     """One line of timings.csv, which alone differs between two runs of the same seed."""
     return {
         "round": record.round,

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ffml.online.reliability import COUNTS, NUM_BINS
+
 if TYPE_CHECKING:  # it needs JAX, which reading tables does not
     from ffml.online.loop import Round
 
 _PLAIN = ("round", "task", "n_rows", "n_support", "n_validation", "undefined", "iterations")
-_ARRAYS = ("constraint", "multipliers", "violation", "clipped_violation")
+_ARRAYS = ("constraint", "multipliers", "violation", "clipped_violation", "reliability")
 _PREFIX = "history."
 
 
@@ -18,6 +20,7 @@ def history_document(rounds: Sequence["Round"]) -> dict[str, Any]:
     columns: dict[str, Any] = {name: [getattr(r, name) for r in rounds] for name in _PLAIN}
     return columns | {
         "seconds": [r.seconds for r in rounds],
+        "drift": [[list(drift) for drift in r.drift] for r in rounds],
         "metrics": list(rounds[0].metrics),
         "tables": list(rounds[0].tables),
     }
@@ -34,9 +37,13 @@ def history_arrays(rounds: Sequence["Round"]) -> dict[str, np.ndarray]:
 
 def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list["Round"]:
     """Rebuild the rounds."""
+    from ffml.online.drift import Drift
     from ffml.online.loop import Round
 
+    drift = document.get("drift") or [[]] * len(document["round"])  # older runs did not watch
     tables = history_tables(document, arrays)
+    younger = {_PREFIX + "reliability": np.zeros((len(document["round"]), NUM_BINS, len(COUNTS)))}
+    arrays = younger | dict(arrays)  # a run of 0.1 or 0.2 has not counted them
     metrics = arrays[_PREFIX + "metrics"].tolist()
     return [
         Round(
@@ -44,6 +51,7 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
             **{name: arrays[_PREFIX + name][t] for name in _ARRAYS},
             metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
             tables={column: counts[t] for column, counts in tables.items()},
+            drift=tuple(Drift(*found) for found in drift[t]),
         )
         for t in range(len(document["round"]))
     ]

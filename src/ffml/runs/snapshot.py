@@ -25,6 +25,7 @@ from ffml.runs.container import Contents
 from ffml.runs.history import history_arrays, history_document
 from ffml.runs.position import Position
 from ffml.runs.trees import array_names, leaves_by_name, restored_tree
+from ffml.runs.watched import watch_arrays, watch_from
 
 
 def snapshot(
@@ -58,6 +59,7 @@ def snapshot(
         **leaves_by_name(pair.params, PARAMS),
         MULTIPLIERS: np.asarray(pair.multipliers),
         **scaler_arrays(loop.scaler),
+        **watch_arrays(loop.watch),
         **history_arrays(rounds),
     }
     if jax.tree.leaves(pair.params):  # else it knows all rows seen: not for model files
@@ -82,6 +84,7 @@ def restore(loop: OnlineLoop, contents: Contents, tasks: Sequence[LabelledTask])
         )
     loop.state = restored_tree(loop.state, STATE, arrays)
     loop.scaler = scaler
+    loop.watch = watch_from(loop.watch, arrays)
     loop.violation = arrays["violation"]
     loop.clipped_violation = arrays["clipped_violation"]
     loop.memory.tasks = list(tasks)

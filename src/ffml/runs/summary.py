@@ -7,7 +7,9 @@ import numpy as np
 
 from ffml.base import SensitiveColumn
 from ffml.online import metrics
+from ffml.online.answer import Asked, answer
 from ffml.online.loop import Round
+from ffml.online.reliability import reliability
 from ffml.online.summary import last_third, summarise
 from ffml.runs.by_column import by_column
 
@@ -17,8 +19,17 @@ def run_summary(
     columns: Sequence[SensitiveColumn],
     constraint_names: Sequence[str],
     status: str,
+    asked: Asked,
 ) -> dict[str, Any]:
-    """Means over all rounds and over the last third, rows pooled, and each column by itself."""
+    """Say in numbers what a run came to: the answer first, then everything behind it.
+
+    Args:
+        rounds: those that were done.
+        columns: the sensitive ones.
+        constraint_names: of the problem.
+        status: "complete" or "interrupted".
+        asked: notions with their largest gaps, None where no gap was asked for.
+    """
     rows = [_averaged(record) | {"n_validation": record.n_validation} for record in rounds]
     tables = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     last = rounds[-1]
@@ -26,10 +37,16 @@ def run_summary(
         "status": status,
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
+        "answer": answer(tables, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "pooled": pooled_metrics(rounds, columns),
         "pooled_last_third": pooled_metrics(last_third(rounds), columns),
         "by_column": by_column(tables, tuple(columns)),
+        "drift": drift_summary(rounds),
+        "reliability": {
+            "all": reliability(_summed(rounds)),
+            "last_third": reliability(_summed(last_third(rounds))),
+        },
         "collapsed_rounds": int(np.nansum([row["collapsed"] for row in rows])),
         "multipliers": dict(zip(constraint_names, last.multipliers.tolist(), strict=True)),
         "violation": dict(zip(constraint_names, last.violation.tolist(), strict=True)),
@@ -39,9 +56,25 @@ def run_summary(
     }
 
 
+def _summed(rounds: Sequence[Round]) -> np.ndarray:
+    return np.sum([record.reliability for record in rounds], axis=0)
+
+
 def _averaged(record: Round) -> dict[str, float]:
     """Leave out what must not be averaged: a mean of DP / ceiling flatters small tasks."""
     return {k: v for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
+
+
+def drift_summary(rounds: Sequence[Round]) -> list[dict[str, Any]]:
+    """List the columns whose inputs changed: when first, how, and in how many rounds."""
+    columns: dict[str, dict[str, Any]] = {}
+    for record in rounds:
+        for found in dict.fromkeys(drift.column for drift in record.drift):
+            first = [drift.text for drift in record.drift if drift.column == found]
+            entry = {"column": found, "text": "; ".join(first), "rounds": 0}
+            entry |= {"round": record.round, "task": record.task}
+            columns.setdefault(found, entry)["rounds"] += 1
+    return list(columns.values())
 
 
 def pooled_metrics(rounds: Sequence[Round], columns: Sequence[SensitiveColumn]) -> dict[str, float]:

@@ -16,8 +16,8 @@ import numpy as np
 from ffml.base import Array, Batch, LabelledTask, Learner, Method, Model, Params, Problem
 from ffml.border import at_least
 from ffml.methods._refit import needed
+from ffml.methods.forest import Forest, fit_forest, forest_logits, no_forest
 from ffml.methods.trust import generator
-from ffml.wrappers.forest import Forest, fit_forest, forest_logits, no_forest
 from ffml.wrappers.host import on_host
 
 MOST_ROWS = 60_000  # that a fit takes from memory

@@ -11,10 +11,9 @@ from ffml.data.datasets._bank import BANK
 from ffml.data.datasets._crime import CRIME
 from ffml.data.datasets._dataset import Dataset
 from ffml.data.datasets._synthetic import SYNTHETIC
-from ffml.data.datasets._tabular import Layout, from_frame, vocabulary
 from ffml.kinds import refuse_other_kinds
 
-__all__ = ["DATASETS", "Dataset", "Layout", "find", "from_frame", "load", "vocabulary"]
+__all__ = ["DATASETS", "Dataset", "find", "load"]
 
 DATASETS: dict[str, Dataset] = {
     "adult": ADULT,

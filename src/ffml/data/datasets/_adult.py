@@ -4,19 +4,9 @@ from collections.abc import Sequence
 
 from ffml.base import FFMLError, Stream
 from ffml.data.datasets._dataset import Dataset
+from ffml.data.datasets._people import people_stream
 from ffml.data.datasets._shipped import read_shipped
-from ffml.data.datasets._tabular import Layout, from_frame, vocabulary
 
-NUMERIC = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
-CATEGORICAL = (
-    "workclass",
-    "education",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-)
 # The first group is the one that the others are compared with where there are two of them.
 SENSITIVE = {
     "sex": ("Male", "Female"),
@@ -48,16 +38,16 @@ def load(
     if not chosen or not set(chosen) <= set(SENSITIVE):
         raise FFMLError(f"sensitive must be among {list(SENSITIVE)}, got {list(chosen)}")
     frame = read_shipped("adult")
-    layout = Layout(
+    frame["income>50K"] = frame["income"] == ">50K"
+    return people_stream(
+        frame[frame["native-country"] != "?"].drop(columns="income"),
+        name="adult",
         task="native-country",
         label="income>50K",
         sensitive={column: SENSITIVE[column] for column in chosen},
-        numeric=NUMERIC,
-        categorical={c: vocabulary(frame[c]) for c in CATEGORICAL if c not in chosen},
+        seed=seed,
+        intersect=intersect,
     )
-    frame["income>50K"] = frame["income"] == ">50K"
-    known = frame["native-country"] != "?"
-    return from_frame(frame[known], layout, name="adult", seed=seed, intersect=intersect)
 
 
 ADULT = Dataset(

@@ -5,7 +5,7 @@ from os import PathLike
 from ffml.base import Stream
 from ffml.data.datasets._dataset import Dataset
 from ffml.data.datasets._download import RemoteFile, fetch
-from ffml.data.datasets._tabular import Layout, from_frame, vocabulary
+from ffml.data.datasets._people import people_stream
 
 FILE = RemoteFile(
     name="bank-additional-full.csv",
@@ -14,19 +14,7 @@ FILE = RemoteFile(
     members=("bank-additional.zip", "bank-additional/bank-additional-full.csv"),
 )
 
-NUMERIC = (
-    "age",
-    "duration",
-    "campaign",
-    "pdays",
-    "previous",
-    "emp.var.rate",
-    "cons.price.idx",
-    "cons.conf.idx",
-    "euribor3m",
-    "nr.employed",
-)
-CATEGORICAL = ("job", "education", "default", "housing", "loan", "contact", "poutcome")
+RAW = ("month", "day_of_week", "y", "marital")  # task, label and group are made of them
 
 
 def load(
@@ -51,17 +39,18 @@ def load(
     import pandas as pd
 
     frame = pd.read_csv(fetch(FILE, data_home), sep=";", keep_default_na=False)
-    layout = Layout(
-        task="month-day",
-        label="subscribed",
-        sensitive={"married": ("no", "yes")},
-        numeric=tuple(c for c in NUMERIC if not (drop_duration and c == "duration")),
-        categorical={c: vocabulary(frame[c]) for c in CATEGORICAL},
-    )
     frame["month-day"] = frame["month"] + "-" + frame["day_of_week"]
     frame["subscribed"] = frame["y"] == "yes"
     frame["married"] = (frame["marital"] == "married").map({False: "no", True: "yes"})
-    return from_frame(frame[frame["marital"] != "unknown"], layout, name="bank", seed=seed)
+    known = frame[frame["marital"] != "unknown"]
+    return people_stream(
+        known.drop(columns=[*RAW, "duration"] if drop_duration else list(RAW)),
+        name="bank",
+        task="month-day",
+        label="subscribed",
+        sensitive={"married": ("no", "yes")},
+        seed=seed,
+    )
 
 
 BANK = Dataset(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ffml.base import Stream
 from ffml.data.datasets._dataset import Dataset
+from ffml.data.datasets._people import people_stream
 from ffml.data.datasets._shipped import read_shipped
-from ffml.data.datasets._tabular import Layout, from_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,8 @@ def load(*, seed: int = 0) -> Stream:
     is a rate of violent crime strictly above the median of the state's communities, so that ties
     leave a little less than half of them positive. The four race columns are not features, and
     neither are names and the columns of a police survey that most communities lack. One further
-    number is missing (``OtherPerCap`` of Natchez, Mississippi) and counts as the task's mean.
+    number is missing (``OtherPerCap`` of Natchez, Mississippi) and counts as the
+    column's median in the first task, as in any table.
 
     Args:
         seed: draws the order of the tasks.
@@ -65,14 +66,22 @@ def load(*, seed: int = 0) -> Stream:
     frame = read_shipped("crime")
     not_features = {"state", "communityname", "ViolentCrimesPerPop", MISSING_AS_ZERO, *PERCENTAGES}
     answered = frame.columns[frame.notna().mean() > 0.5]
-    numeric = tuple(column for column in answered if column not in not_features)
+    numbers = [column for column in answered if column not in not_features]
     rate = frame["ViolentCrimesPerPop"]
     by_state = rate.groupby(frame["state"])
-    frame["violent"] = rate > by_state.transform("median")
-    frame["name"] = frame["state"].map(STATES)
-    frame["black_top_two"] = black_top_two(frame).map({False: "no", True: "yes"})
-    layout = Layout("name", "violent", {"black_top_two": ("no", "yes")}, numeric)
-    return from_frame(frame[by_state.transform("size") >= 2], layout, name="crime", seed=seed)
+    people = frame[numbers].assign(
+        name=frame["state"].map(STATES),
+        violent=rate > by_state.transform("median"),
+        black_top_two=black_top_two(frame).map({False: "no", True: "yes"}),
+    )
+    return people_stream(
+        people[by_state.transform("size") >= 2],
+        name="crime",
+        task="name",
+        label="violent",
+        sensitive={"black_top_two": ("no", "yes")},
+        seed=seed,
+    )
 
 
 def black_top_two(frame: "pd.DataFrame") -> "pd.Series":

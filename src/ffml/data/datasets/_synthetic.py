@@ -10,11 +10,13 @@ accepts group s with probability Φ(bias · c_s), see `bayes_rates`, and the gap
 group and the first is Φ(bias/2) - Φ(-bias/2) in every task. With two groups, the decision
 boundary covariance of the Bayes logit is SHARPNESS · bias.
 
-w_t turns by ``drift`` radians from one task to the next within a plane drawn by the seed.
+w_t turns by ``drift`` radians from one task to the next within a plane drawn by the seed. The bias
+may change from task to task (`BIASES`). With a ``proxy``, groups also lie that far apart in a
+direction that has nothing to do with labels.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -22,6 +24,14 @@ from ffml.base import FFMLError, Schema, SensitiveColumn, Stream, Task
 from ffml.data.datasets._dataset import Dataset
 
 SHARPNESS = 3.0
+
+# What the bias of task t of T is, in units of ``bias``.
+BIASES: dict[str, Callable[[int, int, int], float]] = {
+    "constant": lambda t, last, seed: 1.0,
+    "drifting": lambda t, last, seed: 2.0 * t / last,
+    "reversing": lambda t, last, seed: math.cos(math.pi * t / last),
+    "by-task": lambda t, last, seed: np.random.default_rng([seed, 2, t]).normal(),
+}
 
 
 def load(
@@ -32,7 +42,9 @@ def load(
     num_features: int = 5,
     num_groups: int = 2,
     bias: float = 1.0,
+    bias_over_time: str = "constant",
     drift: float = 0.1,
+    proxy: float = 0.0,
 ) -> Stream:
     """Generate tasks in the order of the drift; features are as drawn, not standardised.
 
@@ -43,14 +55,22 @@ def load(
         num_features: at least 2.
         num_groups: at least 2.
         bias: distance between the means of the last and the first group.
+        bias_over_time: "constant", "drifting" (from 0 to twice the bias), "reversing" (from the
+            bias to its opposite) or "by-task" (drawn for each task from a normal distribution).
         drift: angle between the directions of neighbouring tasks, in radians.
+        proxy: distance between the groups' means in a direction that does not matter to labels;
+            it needs 3 features.
 
     >>> stream = load(num_tasks=3, rows_per_task=(10, 20))
     >>> [task.x.shape for task in stream.tasks()]
     [(15, 5), (17, 5), (16, 5)]
     """
     low, high = (rows_per_task, rows_per_task) if isinstance(rows_per_task, int) else rows_per_task
-    _check(num_tasks, low, high, num_features, num_groups, bias, drift)
+    _check(num_tasks, low, high, num_features - bool(proxy), num_groups, bias, drift)
+    from ffml.border import one_of  # here, so that listings do not start JAX
+
+    bias_of = one_of("bias_over_time", bias_over_time, BIASES)
+    aside = _plane(seed, num_features)[:, 2] if proxy else np.zeros(num_features)
     schema = Schema(
         features=tuple(f"x{i}" for i in range(num_features)),
         sensitive=(SensitiveColumn("group", tuple(f"g{i}" for i in range(num_groups))),),
@@ -62,7 +82,8 @@ def load(
             n = int(rng.integers(low, high, endpoint=True))
             w = direction(t, seed=seed, num_features=num_features, drift=drift)
             groups = rng.integers(num_groups, size=(n, 1))
-            x = rng.normal(size=(n, num_features)) + bias * _centres(num_groups)[groups] * w
+            shift = bias * bias_of(t, max(num_tasks - 1, 1), seed) * w + proxy * aside
+            x = rng.normal(size=(n, num_features)) + _centres(num_groups)[groups] * shift
             y = rng.random(n) < 1 / (1 + np.exp(-SHARPNESS * (x @ w)))
             x = x.astype(np.float32)
             yield Task(f"task {t + 1}", x, y.astype(np.int32), groups.astype(np.int32))
@@ -77,8 +98,16 @@ def direction(task: int, *, seed: int = 0, num_features: int = 5, drift: float =
     >>> bool(np.isclose(first @ later, np.cos(10 * 0.1)))
     True
     """
-    plane = np.linalg.qr(np.random.default_rng([seed, 0]).normal(size=(num_features, 2))).Q
+    plane = _plane(seed, num_features)[:, :2]
     return plane @ [math.cos(drift * task), math.sin(drift * task)]
+
+
+def _plane(seed: int, num_features: int) -> np.ndarray:
+    """Return three orthogonal directions: two that labels turn in, and one aside."""
+    rng = np.random.default_rng([seed, 0])
+    first = rng.normal(size=(num_features, 2))
+    wide = np.concatenate([first, rng.normal(size=(num_features, 1))], axis=1)
+    return np.linalg.qr(wide).Q if num_features > 2 else np.linalg.qr(first).Q
 
 
 def bayes_rates(bias: float = 1.0, num_groups: int = 2) -> np.ndarray:

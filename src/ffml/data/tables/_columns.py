@@ -142,7 +142,14 @@ def refuse_extremes(found: np.ndarray, name: str) -> None:
 
 
 def texts(values: Any) -> Any:
-    """Return a column as texts, whatever it held: 1.0 becomes "1", True becomes "true"."""
+    """Return a column as texts, whatever it held: 1.0 becomes "1", True becomes "true".
+
+    White space around a text is dropped, so that "F " is "F"; a text of nothing else is missing.
+
+    >>> import pyarrow as pa
+    >>> texts(pa.array(["F ", "F", " "])).to_pylist()
+    ['F', 'F', None]
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -150,7 +157,10 @@ def texts(values: Any) -> Any:
         values = values.cast(values.type.value_type)
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), None, values)
-    return values.cast(pa.string())
+    if not is_text(values.type):
+        return values.cast(pa.string())
+    trimmed = pc.utf8_trim_whitespace(values.cast(pa.string()))
+    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
 
 
 def _from_columns(names: Iterable[str], columns: Iterable[Any]) -> "pa.Table":

@@ -9,7 +9,9 @@ import numpy as np
 from ffml.base import FFMLError
 from ffml.data.tables._columns import is_number, is_text, numbers, texts
 
-MISSING = "(missing)"  # how the feature of the missing values of a categorical column is called
+# How the features of a categorical column are called that stand for no value of their own.
+MISSING = "(missing)"
+OTHER = "(other)"
 
 
 @dataclass(frozen=True)
@@ -36,21 +38,24 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Categorical:
-    """A column of categories, one feature for each; one that was not seen at fitting is all zeros.
+    """A column of categories, one feature for each.
 
     Missing values are a category of their own (``None``, the last one) if fitting saw any.
+    Values without a feature of their own share one if ``other``, and are all zeros if not.
     """
 
     name: str
     categories: tuple[str | None, ...]
+    other: bool = False
 
     @property
     def features(self) -> tuple[str, ...]:
-        """One feature for each category: ``column=category``."""
-        return tuple(f"{self.name}={MISSING if c is None else c}" for c in self.categories)
+        """One feature for each category: ``column=category``, and perhaps ``column=(other)``."""
+        own = tuple(f"{self.name}={MISSING if c is None else c}" for c in self.categories)
+        return (*own, f"{self.name}={OTHER}") if self.other else own
 
     def encode(self, values: Any) -> np.ndarray:
-        """Return ``(n, categories)`` zeros and ones."""
+        """Return ``(n, features)`` zeros and ones."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -59,9 +64,13 @@ class Categorical:
                 f"column {self.name!r} held categories when it was fitted and now holds "
                 f"{values.type}; turn it into texts"
             )
-        known = pa.array(self.categories, pa.string())
-        found = pc.fill_null(pc.index_in(texts(values), value_set=known), -1)
-        return (np.asarray(found)[:, None] == np.arange(len(self.categories))).astype(np.float64)
+        known = texts(pa.array(self.categories, pa.string()))
+        found = texts(values)
+        places = np.asarray(pc.fill_null(pc.index_in(found, value_set=known), -1))
+        if self.other:
+            new = (places < 0) & np.asarray(found.is_valid())
+            places = np.where(new, len(self.categories), places)
+        return (places[:, None] == np.arange(len(self.features))).astype(np.float64)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -77,5 +86,5 @@ def encoder_from_json(saved: dict[str, Any]) -> Encoder:
     if kind == "numeric" and math.isfinite(float(saved["median"])):
         return Numeric(name, float(saved["median"]))
     if kind == "categorical" and all(isinstance(c, str | None) for c in saved["categories"]):
-        return Categorical(name, tuple(saved["categories"]))
+        return Categorical(name, tuple(saved["categories"]), bool(saved.get("other", False)))
     raise ValueError(f"column {name!r} is neither numeric nor categorical")

@@ -1,15 +1,17 @@
 """Learning what a column is, one batch of rows at a time, within bounded memory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ffml.base import FFMLError
+from ffml.data.tables._categories import MAX_CATEGORIES, FirstCategories
 from ffml.data.tables._columns import is_number, is_text, is_time, numbers, refuse_extremes, texts
 from ffml.data.tables._encoders import Categorical, Encoder, Numeric
-
-MAX_CATEGORIES = 50
+from ffml.data.tables._in_order import OrderedFit
+from ffml.data.tables._medians import MedianFit
+from ffml.data.tables._suspects import FirstTexts
 
 
 class ColumnFit:
@@ -27,6 +29,7 @@ class ColumnFit:
         self._may_be_numbers: bool | None = None  # None: no value seen
         self._missing = False
         self._categories: set[str] = set()
+        self._first_texts = FirstTexts(name)
 
     def add(self, values: Any) -> None:
         """See the column's values in one more batch."""
@@ -47,30 +50,29 @@ class ColumnFit:
         else:
             self._add_texts(texts(values))
 
-    @property
-    def is_numeric(self) -> bool:
-        """Whether all values seen so far are numbers; False if there are none."""
-        return bool(self._may_be_numbers)
+    def ordered_fit(self) -> OrderedFit | None:
+        """Return what is still to be learned of the column, in the order of its tasks, if any.
 
-    def finish(self, medians: Mapping[str, float]) -> Encoder:
-        """Return the column's encoder, or refuse a column that cannot be a feature.
+        A column of texts that cannot be categories is refused.
+        """
+        if self._may_be_numbers:
+            return MedianFit()
+        self._first_texts.refuse_suspects()
+        return FirstCategories() if len(self._categories) > MAX_CATEGORIES else None
+
+    def finish(self, first: Mapping[str, Any]) -> Encoder:
+        """Return the column's encoder; a column without values is refused.
 
         Args:
-            medians: what a missing number becomes, by column of numbers.
+            first: what the `ordered_fit` of columns learned.
         """
         if self._may_be_numbers is None:
             raise FFMLError(f"column {self.name!r} holds no values; drop it (--drop {self.name})")
         if self._may_be_numbers:
-            return Numeric(self.name, medians[self.name])
-        if len(self._categories) > MAX_CATEGORIES:
-            examples = ", ".join(repr(text) for text in sorted(self._categories)[:3])
-            raise FFMLError(
-                f"column {self.name!r} has more than {MAX_CATEGORIES} different texts ({examples}, "
-                f"...) and looks like an id; drop it (--drop {self.name}), group its values, or "
-                "write its numbers with a decimal point"
-            )
-        missing = (None,) if self._missing else ()
-        return Categorical(self.name, (*sorted(self._categories), *missing))
+            return Numeric(self.name, first[self.name])
+        many = len(self._categories) > MAX_CATEGORIES
+        categories = first[self.name] if many else sorted(self._categories)
+        return Categorical(self.name, (*categories, *((None,) if self._missing else ())), many)
 
     def _refuse_kind(self, kind: Any) -> None:
         if is_number(kind) or is_text(kind):
@@ -93,6 +95,7 @@ class ColumnFit:
         self._missing = self._missing or values.null_count > 0
         if len(values) == values.null_count:
             return
+        self._first_texts.add(values)
         if len(self._categories) <= MAX_CATEGORIES:
             unique = values.unique().drop_null().to_pylist()
             self._categories.update(unique[: MAX_CATEGORIES + 1])
@@ -106,3 +109,9 @@ class ColumnFit:
             self._add_numbers(found)
         else:
             self._may_be_numbers = False
+
+
+def ordered_fits(columns: Iterable[ColumnFit]) -> dict[str, OrderedFit]:
+    """Return what is still to be learned of each column, in the order of its tasks."""
+    fits = ((column.name, column.ordered_fit()) for column in columns)
+    return {name: fit for name, fit in fits if fit is not None}

@@ -1,12 +1,13 @@
 """Which columns are label, sensitive and task, where the table leaves no doubt."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ffml.base import FFMLError
-from ffml.data.tables._roles import role_texts
-from ffml.data.tables._source import BATCH_ROWS, Source
+from ffml.data.tables._labels import needs_positive
+from ffml.data.tables._look import ColumnLook, look
+from ffml.data.tables._source import Source
 from ffml.data.tables._survey import MAX_GROUPS
 
 LABELS = ("label", "labels", "target", "y", "ytrue", "outcome", "class", "response", "decision")
@@ -27,6 +28,21 @@ class Guess(NamedTuple):
     guessed: dict[str, str]  # part -> column
 
 
+class Question(NamedTuple):
+    """A part that the table leaves open."""
+
+    part: str
+    what: str
+    candidates: Sequence[str]
+    other: str = ""  # what else can be given
+
+    @property
+    def answers(self) -> str:
+        """The candidates, or the first of many."""
+        more = ", ..." if len(self.candidates) > MAX_SHOWN else ""
+        return ", ".join(self.candidates[:MAX_SHOWN]) + more
+
+
 def guess_roles(
     source: Source,
     *,
@@ -34,55 +50,71 @@ def guess_roles(
     sensitive: Sequence[str] = (),
     task: str | None = None,
     drop: Sequence[str] = (),
+    positive: object = None,
 ) -> Guess:
     """Fill in the parts that were not given; refuse to choose between several columns.
 
     A column is taken for a part only if it alone has a name that is usual for it (such as
     ``target``, ``sex`` or ``site``) and values that fit: two for a label, at most 50 for a
-    sensitive column. A folder's files are its tasks.
+    sensitive column. A folder's files are its tasks. All that is missing is asked for at once.
     """
     if label and sensitive and (task or source.task):
         return Guess(label, tuple(sensitive), task or source.task or "", {})
-    distinct = _distinct_values(source)
-    free = [c for c in distinct if c not in {label, *sensitive, task, *drop, source.task}]
+    looks = look(source)
+    free = [c for c in looks if c not in {label, *sensitive, task, *drop, source.task}]
     guessed: dict[str, str] = {}
+    questions: list[Question] = []
 
-    def fill(part: str, names: Sequence[str], fits: list[str], question: str) -> str:
-        usual = [c for c in fits if re.sub(r"[^a-z0-9]", "", c.lower()) in names]
+    def fill(part: str, what: str, other: str = "") -> str:
+        fits = fitting(part, looks, free)
+        usual = usually(part, fits)
         if len(usual) != 1:
-            candidates = usual or fits or free
-            more = ", ..." if len(candidates) > MAX_SHOWN else ""
-            raise FFMLError(
-                f"which column is {question}? Candidates: {', '.join(candidates[:MAX_SHOWN])}{more}"
-                f"; give --{part}"
-            )
+            questions.append(Question(part, what, usual or fits or free, other))
+            return ""
         guessed[part] = usual[0]
         free.remove(usual[0])
         return usual[0]
 
     groups = tuple(sensitive)
     if not groups:
-        few = [c for c in free if 1 < distinct[c] <= MAX_GROUPS]
-        groups = (fill("sensitive", SENSITIVE, few, "sensitive (whose groups are compared)"),)
-    label = label or fill("label", LABELS, [c for c in free if distinct[c] == 2], "the label")
+        groups = (fill("sensitive", "sensitive (whose groups are compared)"),)
+    label = label or fill("label", "the label")
+    if label in looks and positive is None and needs_positive(looks[label].values):
+        questions.append(Question("positive", "favourable", looks[label].values))
     task = task or source.task
     if task is None:
-        repeated = [c for c in free if distinct[c] > 1]
-        task = fill("task", TASKS, repeated, "the task (which rows belong together)")
+        times = [c for c in free if looks[c].unit]
+        other = f"--time {times[0]} --by month" if times else ""
+        task = fill("task", "the task (which rows belong together)", other)
+    if questions and [q.part for q in questions] != ["positive"]:  # that one is asked for later
+        raise FFMLError(_asked(questions))
     return Guess(label, groups, task, guessed)
 
 
-def _distinct_values(source: Source) -> dict[str, int]:
-    """Count each column's different values in the first rows; 0 where it cannot have a part."""
-    counts: dict[str, int] = {}
-    batch = next(iter(source.batches(source.columns)), None)
-    if batch is None or not batch.num_rows:
-        raise FFMLError(f"{source.name} has no rows; at least one is needed")
-    for name in source.columns:
-        try:
-            values = role_texts(batch.column(name), name, "any")
-        except FFMLError:  # nested: no part
-            counts[name] = 0
-            continue
-        counts[name] = len(values.slice(0, BATCH_ROWS).drop_null().unique())
-    return counts
+def fitting(part: str, looks: Mapping[str, ColumnLook], free: Sequence[str]) -> list[str]:
+    """Return the columns whose values fit a part."""
+    most = {"label": 2, "sensitive": MAX_GROUPS}.get(part, float("inf"))
+    return [c for c in free if 1 < looks[c].distinct <= most]
+
+
+def usually(part: str, columns: Sequence[str]) -> list[str]:
+    """Return the columns whose names are usual for a part.
+
+    >>> usually("sensitive", ["age", "Age-Group"])
+    ['Age-Group']
+    """
+    names = {"label": LABELS, "sensitive": SENSITIVE, "task": TASKS}[part]
+    return [c for c in columns if re.sub(r"[^a-z0-9]", "", c.lower()) in names]
+
+
+def _asked(questions: Sequence[Question]) -> str:
+    """Ask one question, or several in one line."""
+    if len(questions) == 1:
+        only = questions[0]
+        other = f", or {only.other}" if only.other else ""
+        return f"which column is {only.what}? Candidates: {only.answers}; give --{only.part}{other}"
+    options = " ".join(f"--{question.part}" for question in questions)
+    asked = "; ".join(
+        f"--{q.part} {q.answers}" + (f", or {q.other}" if q.other else "") for q in questions
+    )
+    return f"the table leaves open what its columns are; give {options}. Candidates: {asked}"

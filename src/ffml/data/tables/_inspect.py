@@ -8,6 +8,10 @@ import numpy as np
 from ffml.base import FFMLError, Schema, Stream, Task
 from ffml.data.tables._detect import detectable_gap
 from ffml.data.tables._mistakes import Sample, likely_mistakes
+from ffml.data.tables._protected import protected_warning
+from ffml.data.tables._repeats import RepeatFit
+from ffml.data.tables._spellings import spelling_warnings
+from ffml.data.tables._units import changed_units
 
 SMALL = 30  # rows below which a task cannot be judged
 SAMPLE_ROWS = 50_000  # how many rows the search for mistakes looks at, of all tasks
@@ -68,9 +72,11 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
     total = np.zeros((sum(len(c.groups) for c in schema.sensitive), 2), int)
     per_task = max(20, SAMPLE_ROWS // (stream.num_tasks or 100))
     summaries, samples, sampled = [], [], 0
+    repeats = RepeatFit(schema)
     for task in stream.tasks():
         counts = _counts(task, schema)
         total += counts
+        repeats.add(task)
         summaries.append(_summary(task.name, counts, schema, validation_fraction))
         if sampled < SAMPLE_ROWS:
             samples.append(_sample(task, schema, per_task))
@@ -79,6 +85,14 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         raise FFMLError(f"{stream.name} has no tasks; at least one is needed")
     sample = Sample(*(np.concatenate(parts) for parts in zip(*samples, strict=True)))
     preprocessor = getattr(stream, "preprocessor", None)
+    some_rows = [(t.name, part.x) for t, part in zip(summaries, samples, strict=False)]
+    mistakes = [
+        *likely_mistakes(sample, schema, preprocessor),
+        *changed_units(some_rows, preprocessor),
+        *spelling_warnings(schema, preprocessor),
+        *protected_warning(preprocessor.names if preprocessor else schema.features),
+        *repeats.finish(),
+    ]
     return Inspection(
         name=stream.name,
         fingerprint=getattr(stream, "fingerprint", None),
@@ -88,7 +102,7 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         validation_fraction=validation_fraction,
         overall=_summary("all tasks", total, schema, validation_fraction),
         tasks=tuple(summaries),
-        mistakes=tuple(likely_mistakes(sample, schema, preprocessor)),
+        mistakes=tuple(mistakes),
     )
 
 

@@ -5,18 +5,32 @@ from collections.abc import Iterable
 from ffml.base import FFMLError
 
 MAX_SHOWN = 5
+# Pairs that leave no doubt which one is 1; all others are asked about.
+PLAIN = (["0", "1"], ["false", "true"], ["no", "yes"], ["n", "y"])
 
 
-def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[str, int]:
-    """Map every text of a label column to 0 or 1.
+def label_values(
+    name: str,
+    seen: Iterable[str],
+    positive: str | None,
+    *,
+    part: str = "label",
+    option: str = "--positive",
+) -> dict[str, int]:
+    """Map every text of a label column, or of a column of decisions, to 0 or 1.
 
     Args:
         name: the column, for messages.
         seen: its different texts; "1", "1.0" and "1.00" are one value, and so are "True", "TRUE".
-        positive: the value that is 1; needed unless the values are 0 and 1, or false and true.
+        positive: the value that is 1; needed unless the values are 0 and 1, false and true, or no
+            and yes. The order of the alphabet never decides.
+        part: what the column is, and the option that names it.
+        option: the option that says which value is 1.
 
-    >>> label_values("hired", ["no", "yes"], positive="yes")
-    {'no': 0, 'yes': 1}
+    >>> label_values("hired", ["refused", "hired"], positive="hired")
+    {'refused': 0, 'hired': 1}
+    >>> label_values("hired", ["no", "YES", "yes"], positive=None)
+    {'no': 0, 'YES': 1, 'yes': 1}
     >>> label_values("hired", ["1.0", "0"], positive=None)
     {'1.0': 1, '0': 0}
     """
@@ -26,33 +40,42 @@ def label_values(name: str, seen: Iterable[str], positive: str | None) -> dict[s
     if len(values) > 2:
         more = ", ..." if len(values) > MAX_SHOWN else ""
         raise FFMLError(
-            f"label column {name!r} holds more than two values ({shown}{more}); map them to two, "
-            "or choose another column (--label)"
+            f"{part} column {name!r} holds more than two values ({shown}{more}); map them to two, "
+            f"or choose another column (--{part})"
         )
     if len(values) < 2:
         raise FFMLError(
-            f"label column {name!r} holds one value only ({shown}); there is nothing to learn, "
-            "choose another column (--label)"
+            f"{part} column {name!r} holds one value only ({shown}); there is nothing to "
+            f"{'learn' if part == 'label' else 'compare'}, choose another column (--{part})"
         )
-    if positive is None and values in (["0", "1"], ["false", "true"]):
+    if positive is None and not needs_positive(values):
         positive = values[1]
     if positive is None:
         raise FFMLError(
-            f"label column {name!r} holds {values[0]!r} and {values[1]!r}; say which one is the "
-            "favourable outcome (--positive)"
+            f"{part} column {name!r} holds {values[0]!r} and {values[1]!r}; say which one is the "
+            f"favourable outcome ({option})"
         )
     chosen = _canonical(str(positive))
     if chosen not in values:
         raise FFMLError(
-            f"label column {name!r} holds {values[0]!r} and {values[1]!r}, not {positive!r}; give "
-            "one of them (--positive)"
+            f"{part} column {name!r} holds {values[0]!r} and {values[1]!r}, not {positive!r}; give "
+            f"one of them ({option})"
         )
     return {text: int(value == chosen) for text, value in canonical.items()}
 
 
+def needs_positive(values: Iterable[str]) -> bool:
+    """Tell whether somebody must say which of the values is the favourable one.
+
+    >>> needs_positive(["denied", "granted"]), needs_positive(["0", "1.0"])
+    (True, False)
+    """
+    return sorted({_canonical(text) for text in values}) not in PLAIN
+
+
 def _canonical(text: str) -> str:
-    """Write equal numbers, and equal booleans, in one way."""
-    if text.lower() in ("true", "false"):
+    """Write equal numbers, and equal words for true and false, in one way."""
+    if any(text.lower() in pair for pair in PLAIN):
         return text.lower()
     try:
         number = float(text)

@@ -3,19 +3,7 @@
 Later tasks are the future, which a stream must not learn from.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-from ffml.data.tables._columns import numbers
-from ffml.data.tables._roles import Roles
-from ffml.data.tables._rows import needed_columns, read_rows
-from ffml.data.tables._source import Source
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MEDIAN_ROWS = 65536  # the median is that of the first so many numbers of the task
 
@@ -51,37 +39,3 @@ class MedianFit:
     def finish(self) -> float:
         """Return the median."""
         return float(np.median(np.concatenate(self._numbers)))
-
-
-def table_medians(
-    source: Source, roles: Roles, tasks: Sequence[str], in_place: bool, names: Sequence[str]
-) -> dict[str, float]:
-    """Read the numbers of a table once more, now that the order of its tasks is known.
-
-    Args:
-        source: the table.
-        roles: of its columns.
-        tasks: in the order in which they are played.
-        in_place: the rows are in that order already, so that the first ones are enough.
-        names: the columns of numbers.
-    """
-    fits = {name: MedianFit() for name in names}
-    places = {task: place for place, task in enumerate(tasks)}
-    wanted = needed_columns(replace(roles, order=None), names)
-    for batch in source.batches(wanted) if fits else ():
-        rows = read_rows(batch, roles)
-        if not len(rows.task):
-            continue
-        played = _places(rows.task, places)
-        if in_place and all(fit.settled(int(played[0])) for fit in fits.values()):
-            break
-        for name, fit in fits.items():
-            fit.add(numbers(rows.batch.column(name), name), played)
-    return {name: fit.finish() for name, fit in fits.items()}
-
-
-def _places(tasks: "pa.Array", places: Mapping[str, int]) -> np.ndarray:
-    """Look up the place of each row's task; one that is new will be noticed later."""
-    encoded = tasks.dictionary_encode()
-    lookup = [places.get(name, len(places)) for name in encoded.dictionary.to_pylist()]
-    return np.array(lookup)[np.asarray(encoded.indices)]

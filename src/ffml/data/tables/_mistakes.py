@@ -6,12 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ffml.base import Schema
+from ffml.data.tables._encoders import OTHER, Categorical
 from ffml.data.tables._preprocess import Preprocessor
 
 SUSPICIOUS_AUC = 0.98
 MIN_ROWS = 30
 MIN_SIDE = 10  # rows on either side of a comparison
 ROWS_PER_CATEGORY = 5
+MOST = 0.5  # of the rows
 
 
 class Sample(NamedTuple):
@@ -55,6 +57,11 @@ def likely_mistakes(sample: Sample, schema: Schema, preprocessor: Preprocessor |
                 break
         if preprocessor and (problem := _idle(block)):
             found.append(f"feature {name!r} {problem}; drop it (--drop {name})")
+    for name in _scattered(sample.x, preprocessor):
+        found.append(
+            f"feature {name!r} has so many values that most rows count as {OTHER}; group its "
+            f"values, or drop it if it is an id (--drop {name})"
+        )
     return found
 
 
@@ -70,6 +77,19 @@ def _blocks(
         stop = start + len(column.features)
         yield column.name, x[:, start:stop]
         start = stop
+
+
+def _scattered(x: np.ndarray, preprocessor: Preprocessor | None) -> list[str]:
+    """Return the columns most of whose rows have no category of their own."""
+    places = preprocessor.features if preprocessor else ()
+    columns = preprocessor.columns if preprocessor else ()
+    return [
+        column.name
+        for column in columns
+        if isinstance(column, Categorical)
+        and column.other
+        and x[:, places.index(column.features[-1])].mean() > MOST
+    ]
 
 
 def _tells(block: np.ndarray, target: np.ndarray) -> float | None:

@@ -32,8 +32,9 @@ class TaskReader:
 
     def __init__(self, source: Source, roles: Roles, found: Survey) -> None:
         self._source = source
-        self._roles = replace(roles, order=None)  # the survey settled it
+        self._roles = replace(roles, order=None, time=None)  # the survey settled it
         self._found = found
+        self._aside: tuple[Spool, dict[int, list[int]]] | None = None
 
     def in_place(self) -> Iterator[Task]:
         """Read a table whose rows lie task by task: a task ends where the next one starts."""
@@ -48,18 +49,24 @@ class TaskReader:
         yield self._task(current, pieces)
 
     def set_aside(self) -> Iterator[Task]:
-        """Sort some rows at a time by task, set them aside on disk, and collect them by task."""
+        """Sort some rows at a time by task, set them aside on disk, and collect them by task.
+
+        They stay there for the next pass, until nobody holds the reader any more.
+        """
+        if self._aside is None:
+            self._aside = self._set_aside()
+        spool, places = self._aside
+        for code in range(len(self._found.tasks)):
+            yield self._task(code, [spool.read(number) for number in places[code]])
+
+    def _set_aside(self) -> tuple[Spool, dict[int, list[int]]]:
         spool = Spool()
         places: dict[int, list[int]] = defaultdict(list)
-        try:
-            for codes, batch in self._long_batches():
-                order = np.argsort(codes, kind="stable")
-                for code, piece in _runs(codes[order], batch.take(order)):
-                    places[code].append(spool.append(piece))
-            for code in range(len(self._found.tasks)):
-                yield self._task(code, [spool.read(number) for number in places[code]])
-        finally:
-            spool.close()
+        for codes, batch in self._long_batches():
+            order = np.argsort(codes, kind="stable")
+            for code, piece in _runs(codes[order], batch.take(order)):
+                places[code].append(spool.append(piece))
+        return spool, places
 
     def _batches(self) -> Iterator[Coded]:
         """Read batches in one form, whatever the types: numbers, texts, then codes."""
@@ -118,10 +125,17 @@ class TaskReader:
         width = len(preprocessor.columns)
         label, *groups = (np.asarray(column) for column in table.columns[width:])
         x = preprocessor.transform(table.select(list(range(width))))
-        return Task(self._found.tasks[code], x, label, np.stack(groups, axis=1))
+        missing = np.array([_num_missing(column) for column in table.columns[:width]])
+        return Task(self._found.tasks[code], x, label, np.stack(groups, axis=1), missing)
 
     def _changed(self) -> FFMLError:
         return FFMLError(f"{self._source.name} changed while it was read; start again")
+
+
+def _num_missing(values: "pa.ChunkedArray") -> int:
+    import pyarrow.compute as pc
+
+    return pc.sum(pc.is_null(values, nan_is_null=True)).as_py() or 0
 
 
 def _runs(codes: np.ndarray, batch: "pa.RecordBatch") -> Iterator[tuple[int, "pa.RecordBatch"]]:

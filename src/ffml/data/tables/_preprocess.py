@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.data.tables._columns import as_matrix, as_table, numbers, refuse_extremes, refuse_sparse
+from ffml.data.tables._columns import as_matrix, as_table, refuse_extremes, refuse_sparse
 from ffml.data.tables._encoders import Encoder, Numeric, encoder_from_json
-from ffml.data.tables._fit import ColumnFit
-from ffml.data.tables._medians import MedianFit
+from ffml.data.tables._fit import ColumnFit, ordered_fits
+from ffml.data.tables._in_order import add_column
 
 FORMAT = 1
 
@@ -28,8 +28,13 @@ class Preprocessor:
       and those beyond 1e30, are refused.
     - Texts and categories are one-hot, in alphabetic order; missing values are a category of
       their own if fitting saw any. Which ones there are is read from all tasks; the feature of
-      one that comes late is 0 until then. A category that fitting did not see is all zeros. A
-      column with more than 50 texts is refused, since it looks like an id.
+      one that comes late is 0 until then. A category that fitting did not see is all zeros.
+    - Of a column with more than 100 texts, those that are met first along the stream have a
+      feature each, in one task the most frequent first; all others, and those that fitting did
+      not see, share the feature ``column=(other)``. No label is looked at, and no later task.
+    - A column whose texts are nearly all different is refused, since it is an id. So is one
+      with more than 50 texts that look like dates or like numbers with a comma.
+    - White space around a text does not count: "F " is "F".
     - Dates, times, lists and other nested values are refused, and so is a column without values.
     - A column that fitting did not see is ignored, with one warning; one that is not there is
       refused; the order of the columns does not matter. The columns of an array have no names,
@@ -62,21 +67,24 @@ class Preprocessor:
             raise FFMLError("the table has no feature columns; at least one is needed")
         if not table.num_rows:
             raise FFMLError("the table has no rows; at least one is needed")
-        fits = [ColumnFit(name) for name in table.column_names]
-        medians = {}
-        places = np.zeros(table.num_rows, int) if tasks is None else tasks
-        for column in fits:
+        columns = [ColumnFit(name) for name in table.column_names]
+        for column in columns:
             column.add(table[column.name])
-            if column.is_numeric:
-                median = MedianFit()
-                median.add(numbers(table[column.name], column.name), places)
-                medians[column.name] = median.finish()
-        return cls.finish(fits, medians)
+        places = np.zeros(table.num_rows, int) if tasks is None else tasks
+        fits = ordered_fits(columns)
+        for name, fit in fits.items():
+            add_column(fit, table[name], name, places)
+        return cls.finish(columns, {name: fit.finish() for name, fit in fits.items()})
 
     @classmethod
-    def finish(cls, fits: Iterable[ColumnFit], medians: Mapping[str, float]) -> "Preprocessor":
-        """Conclude a fitting that went batch by batch, with the medians of columns of numbers."""
-        return cls(tuple(column.finish(medians) for column in fits))
+    def finish(cls, fits: Iterable[ColumnFit], first: Mapping[str, Any]) -> "Preprocessor":
+        """Conclude a fitting that went batch by batch.
+
+        Args:
+            fits: what each column holds.
+            first: what the first tasks told of a column: a median, or the categories met first.
+        """
+        return cls(tuple(column.finish(first) for column in fits))
 
     @property
     def names(self) -> tuple[str, ...]:

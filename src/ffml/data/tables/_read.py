@@ -1,10 +1,12 @@
 """Which reader takes which table."""
 
 from pathlib import Path
+from typing import Any
 
 from ffml.base import FFMLError
 from ffml.data.tables._csv import CsvSource
 from ffml.data.tables._folder import FolderSource, natural_order, stem
+from ffml.data.tables._frame import FrameSource
 from ffml.data.tables._parquet import ParquetSource
 from ffml.data.tables._source import Source, unreadable
 from ffml.data.tables._sql import SqlSource
@@ -33,6 +35,16 @@ def open_table(path: str | Path) -> Source:
 def open_sql(url: str, query: str) -> Source:
     """Run a query on a database: ``sqlite:///path`` or ``postgresql://user@host/database``."""
     return SqlSource(url, query)
+
+
+def open_frame(data: Any, name: str = "table") -> Source:
+    """Take a table in memory: a pandas or polars data frame, an Arrow table.
+
+    Args:
+        data: the table.
+        name: what to call it in messages.
+    """
+    return FrameSource(data, name)
 
 
 def _open_file(path: Path) -> Source | None:

@@ -21,6 +21,10 @@ class Roles:
         positive: the label's value that counts as 1; None: 1 or true.
         drop: columns that play no part.
         intersect: make one protected attribute of the combinations of all.
+        time: tasks arrive by their earliest time in this column; if it is also ``task``, its
+            periods are the tasks.
+        by: how long such a period is: day, week, month, quarter or year.
+        date_format: how times are written where they do not tell themselves: DD/MM/YYYY.
     """
 
     label: str
@@ -30,6 +34,9 @@ class Roles:
     positive: str | None = None
     drop: tuple[str, ...] = ()
     intersect: bool = False
+    time: str | None = None
+    by: str | None = None
+    date_format: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -37,19 +44,26 @@ class Roles:
 
     def features(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return the columns without a part, in the table's order."""
-        taken = {self.label, *self.sensitive, self.task, self.order, *self.drop}
+        taken = {self.label, *self.sensitive, self.task, self.order, self.time, *self.drop}
         return tuple(column for column in columns if column not in taken)
 
     def check(self, columns: Sequence[str]) -> "Roles":
         """Refuse columns that are not there, or that play two parts."""
         parts = [("label", self.label), ("task", self.task)]
         parts += [("sensitive", name) for name in self.sensitive]
-        for part, name in [*parts, ("order", self.order), *(("drop", n) for n in self.drop)]:
+        for part, name in [
+            *parts,
+            ("order", self.order),
+            ("time", self.time),
+            *(("drop", n) for n in self.drop),
+        ]:
             if name is not None:
                 refuse_unknown(part, name, columns)
         if not self.sensitive:
             raise FFMLError("at least one sensitive column is needed (--sensitive)")
         seen: dict[str, str] = {}
+        if self.time is not None and self.time != self.task:
+            parts.append(("time", self.time))
         for part, name in [*parts, *(("drop", n) for n in self.drop)]:
             if name in seen:
                 raise FFMLError(

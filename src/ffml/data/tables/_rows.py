@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ffml.data.tables._roles import Roles, role_texts
+from ffml.data.tables._time import periods
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +28,7 @@ def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
 
     named = [("task", roles.task), ("label", roles.label)]
     named += [("sensitive", name) for name in roles.sensitive]
-    parts = [role_texts(batch.column(name), name, part) for part, name in named]
+    parts = [_part(batch.column(name), name, part, roles) for part, name in named]
     missing = {
         f"{part} column {name!r}": values.null_count
         for (part, name), values in zip(named, parts, strict=True)
@@ -43,6 +44,21 @@ def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
     return Rows(batch, task, label, tuple(sensitive), missing)
 
 
+def _part(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
+    if part == "task" and roles.by:
+        return periods(values, name, roles.by, roles.date_format)
+    return role_texts(values, name, part)
+
+
+def order_texts(rows: Rows, roles: Roles) -> "pa.Array | None":
+    """Return what tasks are played by, row by row; None if by nothing but their names or places."""
+    if roles.time is not None and roles.time != roles.task:
+        return periods(rows.batch.column(roles.time), roles.time, None, roles.date_format)
+    if roles.order is not None:
+        return role_texts(rows.batch.column(roles.order), roles.order, "order")
+    return None
+
+
 def sensitive_names(roles: Roles) -> tuple[str, ...]:
     """Return the protected attributes' names: the columns', or one for their combinations."""
     return (CROSS.join(roles.sensitive),) if roles.intersect else roles.sensitive
@@ -50,5 +66,5 @@ def sensitive_names(roles: Roles) -> tuple[str, ...]:
 
 def needed_columns(roles: Roles, features: Sequence[str]) -> list[str]:
     """Return the columns to read, each once."""
-    order = (roles.order,) if roles.order else ()
+    order = tuple(name for name in (roles.order, roles.time) if name)
     return list(dict.fromkeys((roles.task, roles.label, *roles.sensitive, *order, *features)))

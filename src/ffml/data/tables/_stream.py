@@ -10,6 +10,7 @@ from ffml.data.tables._partition import TaskReader
 from ffml.data.tables._preprocess import Preprocessor
 from ffml.data.tables._read import open_table
 from ffml.data.tables._roles import Roles
+from ffml.data.tables._settle import check_time, settle_time
 from ffml.data.tables._source import Source
 from ffml.data.tables._survey import survey
 
@@ -32,10 +33,13 @@ def table_stream(
     label: str,
     sensitive: str | Sequence[str],
     task: str | None = None,
+    time: str | None = None,
+    by: str | None = None,
     order: str | None = None,
     positive: object = None,
     drop: Sequence[str] = (),
     intersect: bool = False,
+    date_format: str | None = None,
     preprocessor: Preprocessor | None = None,
     drop_missing: bool = False,
 ) -> TableStream:
@@ -54,11 +58,18 @@ def table_stream(
         label: the column to predict.
         sensitive: the protected column or columns; they are never features.
         task: the column that says which rows belong together; a folder's files by default.
-        order: play tasks by their smallest value in this column (numbers, dates or texts);
-            without it, in the order of their first rows.
+        time: a column of dates or times. Its periods are the tasks, named as ISO does (2024-01,
+            2024-W07, 2024-Q1), in their order in time. With ``task``, it gives that order alone.
+        by: how long a period is: day, week, month, quarter or year; by default as long as those
+            that the column holds, if it holds no days.
+        order: play tasks by their smallest value in this column (numbers or texts); without it
+            and ``time``, in the order of their first rows. Tasks whose names are times in
+            disorder are refused then.
         positive: the label's value that counts as 1, if the values are not 0 and 1.
         drop: columns to leave alone.
         intersect: make one protected attribute of the combinations that occur.
+        date_format: how dates are written, such as DD/MM/YYYY; needed if no date of the column
+            tells whether the day comes first.
         preprocessor: how features were encoded before; learned from the table by default.
         drop_missing: leave out rows without task, label or sensitive value, which are refused
             otherwise.
@@ -68,6 +79,9 @@ def table_stream(
         standardises them along the stream.
     """
     source = open_table(source) if isinstance(source, str | Path) else source
+    check_time(task, time, by, date_format)
+    if task is None and time is not None and (by or source.task in (None, time)):
+        task = time
     if task is None and source.task is None:
         raise FFMLError("which column says what task a row belongs to? Give one (--task)")
     roles = Roles(
@@ -76,11 +90,15 @@ def table_stream(
         task=task or source.task or "",
         order=order,
         positive=None if positive is None else str(positive),
-        drop=tuple(dict.fromkeys(drop)) + ((source.task,) if task and source.task else ()),
+        drop=tuple(dict.fromkeys(drop)) + _unused(source.task, task),
         intersect=intersect,
+        time=time,
+        by=by,
+        date_format=date_format,
     ).check(source.columns)
     if preprocessor is not None:
         _check_columns(preprocessor, roles, source)
+    roles = settle_time(source, roles)
     if source.parse:
         source = ReadOnce(source)
     found = survey(source, roles, preprocessor, drop_missing)
@@ -97,6 +115,11 @@ def table_stream(
         task_sizes=found.sizes,
         dropped_rows=found.dropped_rows,
     )
+
+
+def _unused(brought: str | None, task: str | None) -> tuple[str, ...]:
+    """Leave out a folder's column of files where another column tells the tasks."""
+    return (brought,) if brought and task not in (None, brought) else ()
 
 
 def _check_columns(preprocessor: Preprocessor, roles: Roles, source: Source) -> None:

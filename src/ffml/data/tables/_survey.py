@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.data.tables._fit import ColumnFit
+from ffml.data.tables._fit import ColumnFit, ordered_fits
+from ffml.data.tables._in_order import read_in_order
 from ffml.data.tables._labels import label_values
-from ffml.data.tables._medians import table_medians
 from ffml.data.tables._preprocess import Preprocessor
-from ffml.data.tables._roles import Roles, role_texts
-from ffml.data.tables._rows import Rows, needed_columns, read_rows, sensitive_names
+from ffml.data.tables._roles import Roles
+from ffml.data.tables._rows import (
+    Rows,
+    needed_columns,
+    order_texts,
+    read_rows,
+    sensitive_names,
+)
 from ffml.data.tables._source import Source
 from ffml.data.tables._tasks import TaskFit
 
@@ -53,16 +59,16 @@ def survey(
         learned.refuse_missing()
     if not learned.num_rows:
         raise FFMLError(f"{source.name} has no rows left without those that miss a value")
-    tasks, sizes, in_place = learned.tasks.finish(roles.order)
+    tasks, sizes, in_place = learned.tasks.finish(roles)
     if preprocessor is None:
-        names = [column.name for column in learned.columns if column.is_numeric]
-        medians = table_medians(source, roles, tasks, in_place, names)
-        preprocessor = Preprocessor.finish(learned.columns, medians)
+        fits = ordered_fits(learned.columns)
+        first = read_in_order(source, roles, tasks, in_place, fits)
+        preprocessor = Preprocessor.finish(learned.columns, first)
     return Survey(
         tasks,
         sizes,
         in_place,
-        tuple(_sensitive_column(name, groups) for name, groups in learned.groups.items()),
+        tuple(sensitive_column(name, groups) for name, groups in learned.groups.items()),
         label_values(roles.label, learned.labels, roles.positive),
         preprocessor,
         num_rows - learned.num_rows,
@@ -87,10 +93,7 @@ class _SurveyFit:
         self.num_rows += len(rows.task)
         if not len(rows.task):
             return
-        order = self.roles.order
-        self.tasks.add(
-            rows.task, role_texts(rows.batch.column(order), order, "order") if order else None
-        )
+        self.tasks.add(rows.task, order_texts(rows, self.roles))
         _add_distinct(self.labels, rows.label, MAX_LABELS)
         for groups, values in zip(self.groups.values(), rows.sensitive, strict=True):
             _add_distinct(groups, values, MAX_GROUPS)
@@ -115,7 +118,8 @@ def _add_distinct(seen: set[str], values: "pa.Array", limit: int) -> None:
                 return
 
 
-def _sensitive_column(name: str, groups: set[str]) -> SensitiveColumn:
+def sensitive_column(name: str, groups: set[str]) -> SensitiveColumn:
+    """Name the groups of a column in order; refuse too many, or a single one."""
     if len(groups) > MAX_GROUPS:
         examples = ", ".join(repr(group) for group in sorted(groups)[:3])
         raise FFMLError(

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ffml.base import FFMLError
+from ffml.data.tables._disorder import refuse_disorder
+from ffml.data.tables._roles import Roles
+from ffml.data.tables._time import parse_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +19,7 @@ class TaskFit:
     >>> import pyarrow as pa
     >>> tasks = TaskFit()
     >>> tasks.add(pa.array(["b", "b", "a", "b"]), pa.array(["2", "2", "10", "2"]))
-    >>> tasks.finish()
+    >>> tasks.finish(Roles("y", ("sex",), "town"))
     (('b', 'a'), (3, 1), False)
     """
 
@@ -38,11 +41,15 @@ class TaskFit:
         if order is not None:
             self._add_order(task, order)
 
-    def finish(self, order: str | None = None) -> tuple[tuple[str, ...], tuple[int, ...], bool]:
+    def finish(self, roles: Roles) -> tuple[tuple[str, ...], tuple[int, ...], bool]:
         """Return names and sizes as they are played, and whether the rows lie in that order."""
         names = list(self._sizes)
-        if order is not None:
+        if roles.by:
+            names.sort()  # as ISO writes periods, texts sort by time
+        elif order := roles.time or roles.order:
             names = self._ordered(names, order)
+        else:
+            refuse_disorder(roles.task, names)
         in_place = self._clustered and names == list(self._sizes)
         return tuple(names), tuple(self._sizes[name] for name in names), in_place
 
@@ -81,7 +88,20 @@ class TaskFit:
         # sorted() is stable: tasks of the same value stay in the order of their first rows.
         if numbers is not None:
             return sorted(names, key=lambda name: numbers[name])
-        return sorted(names, key=lambda name: self._first_texts[name])
+        ordered = sorted(names, key=lambda name: self._first_texts[name])
+        self._refuse_unsortable(ordered, order)
+        return ordered
+
+    def _refuse_unsortable(self, names: list[str], order: str) -> None:
+        """Refuse times that are written so that texts do not sort as times do."""
+        firsts = [self._first_texts[name] for name in names]
+        moments = [parse_time(first) for first in firsts]
+        known = [moment.date for moment in moments if moment]
+        if len(known) == len(firsts) and known != sorted(known):
+            raise FFMLError(
+                f"order column {order!r} holds times such as {firsts[0]!r}, which do not sort as "
+                f"texts; give it as --time '{order}'"
+            )
 
 
 def run_starts(codes: np.ndarray) -> np.ndarray:

@@ -16,6 +16,10 @@ is NaN, never silently 0 or 1:
 - A ratio of 0 to 0 is undefined, such as false-positive rates when there is no false positive.
 """
 
+from ffml.online.metrics._betting import (
+    GapAlarm,
+    gap_alarms,
+)
 from ffml.online.metrics._gaps import (
     NOTIONS,
     GapStatistics,
@@ -55,6 +59,7 @@ from ffml.online.metrics._rates import (
 __all__ = [
     "METRICS",
     "NOTIONS",
+    "GapAlarm",
     "GapStatistics",
     "Judgement",
     "RoundGaps",
@@ -68,6 +73,7 @@ __all__ = [
     "equalized_odds_ratio",
     "equalized_odds_ratios",
     "false_positive_rates",
+    "gap_alarms",
     "gap_statistics",
     "group_rows",
     "judge",

@@ -56,14 +56,36 @@ def round_gaps(tables: np.ndarray, label: int | None = None) -> RoundGaps:
     >>> [float(part.squeeze().round(3)) for part in gaps]
     [0.167, 0.019, 27.273]
     """
-    counts = tables.sum(-2) if label is None else tables[..., label, :]  # (T, k, decision)
-    inside = counts[:, 1:] if counts.shape[1] == 2 else counts
-    outside = counts.sum(1, keepdims=True) - inside
-    sizes = np.stack([inside.sum(-1), outside.sum(-1)])  # (2, T, m)
-    rates = divide(np.stack([inside[..., 1], outside[..., 1]]), sizes)
+    selected, sizes = side_counts(tables, label)
+    rates = divide(selected, sizes)
     gap = rates[0] - rates[1]
     chance = divide(rates * (1 - rates), sizes - 1).sum(0)  # NaN where a side has one row
     return RoundGaps(gap, gap**2 - chance, divide(sizes.prod(0), sizes.sum(0)))
+
+
+def side_counts(tables: np.ndarray, label: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return positive decisions and rows of each group and of the others, ``(2, T, m)`` each."""
+    counts = tables.sum(-2) if label is None else tables[..., label, :]  # (T, k, decision)
+    inside = counts[:, 1:] if counts.shape[1] == 2 else counts
+    sides = np.stack([inside, counts.sum(1, keepdims=True) - inside])  # (2, T, m, decision)
+    return sides[..., 1], sides.sum(-1)
+
+
+def comparisons(
+    num_groups: int, group_names: Sequence[str] | None, notion: str
+) -> list[tuple[str, int | None, int]]:
+    """List what a notion compares: a name, the label, and the place in ``m`` of `round_gaps`."""
+    if notion not in NOTIONS:
+        raise FFMLError(f"notion must be one of {', '.join(NOTIONS)}, got '{notion}'")
+    names = [str(code) for code in range(num_groups)] if group_names is None else list(group_names)
+    if len(names) != num_groups:
+        raise FFMLError(f"group_names must name all {num_groups} groups, got {names}")
+    compared = names[1:] if num_groups == 2 else names
+    return [
+        (name if label is None else f"{name} among label {label}", label, place)
+        for label in NOTIONS[notion]
+        for place, name in enumerate(compared)
+    ]
 
 
 def typical_weights(rows: np.ndarray) -> np.ndarray:
@@ -98,23 +120,14 @@ def gap_statistics(
     >>> found.comparison, round(found.typical, 2), round(abs(found.long_run), 2), found.rounds
     ('M', 0.17, 0.0, 2)
     """
-    if notion not in NOTIONS:
-        raise FFMLError(f"notion must be one of {', '.join(NOTIONS)}, got '{notion}'")
     if not 0 < level < 1:
         raise FFMLError(f"level must lie between 0 and 1, got {level}: use 0.95 for 95 %")
-    num_groups = tables.shape[1]
-    names = [str(code) for code in range(num_groups)] if group_names is None else list(group_names)
-    if len(names) != num_groups:
-        raise FFMLError(f"group_names must name all {num_groups} groups, got {names}")
-    compared = names[1:] if num_groups == 2 else names
     found = []
-    for label in NOTIONS[notion]:
+    for name, label, place in comparisons(tables.shape[1], group_names, notion):
         gaps = round_gaps(tables, label)
         chance = _chance(tables, gaps.rows, label)
-        among = "" if label is None else f" among label {label}"
-        for i, name in enumerate(compared):
-            one = RoundGaps(*(part[:, i] for part in gaps))
-            found.append(_statistics(f"{name}{among}", one, chance[:, i], level))
+        one = RoundGaps(*(part[:, place] for part in gaps))
+        found.append(_statistics(name, one, chance[:, place], level))
     return found
 
 

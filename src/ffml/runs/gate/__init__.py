@@ -6,11 +6,13 @@ from typing import Any
 
 from ffml.base import FFMLError
 from ffml.online.metrics import NOTIONS
+from ffml.runs.gate._alarm import alarm_finding
 from ffml.runs.gate._asked import gap_findings, ratio_findings, violation_finding
 from ffml.runs.gate._finding import (
     ANSWERS,
     EXIT_CODES,
     MET,
+    NO_ALARM,
     UNCLEAR,
     UNFINISHED,
     VIOLATED,
@@ -21,6 +23,7 @@ from ffml.runs.judged import JudgedRounds, judged_rounds
 __all__ = [
     "EXIT_CODES",
     "MET",
+    "NO_ALARM",
     "UNCLEAR",
     "UNFINISHED",
     "VIOLATED",
@@ -52,6 +55,11 @@ def check(
     well. Of several groups and columns the worst one answers. The first finding says how many
     rounds there are.
 
+    Intervals are right for one look: who looks every month will find one beyond the limit some
+    day. With ``max_gap`` and all rounds there is also the alarm by betting, which stays right
+    however often one looks (`ffml.metrics.gap_alarms`). It is violated once a gap was shown to
+    exceed ``max_gap`` in some round, and says "no alarm" otherwise, which decides nothing.
+
     Args:
         run_dir: folder of a run.
         max_gap: largest gap between the decision rates of the groups (0.05: five percentage
@@ -73,6 +81,8 @@ def check(
         run = run.last_third()
     if max_gap is not None:
         findings += gap_findings(run, max_gap, notion or "demographic-parity")
+        if rounds == "all":  # the last third begins elsewhere at every look
+            findings.append(alarm_finding(run, max_gap, notion or "demographic-parity"))
     for metric, least in (("dp", min_dp), ("eo", min_eo)):
         if least is not None:
             findings += ratio_findings(run, metric, least)

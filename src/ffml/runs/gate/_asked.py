@@ -1,9 +1,11 @@
 """What can be asked of the rounds of a run: gaps, ratios, and how far constraints were violated."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ffml.base import SensitiveColumn
 from ffml.online import metrics
+from ffml.online.answer import present_groups
 from ffml.online.metrics import NOTIONS
 from ffml.runs.gate._finding import (
     Finding,
@@ -27,7 +29,7 @@ def gap_findings(run: JudgedRounds, most: float, notion: str) -> list[Finding]:
     """Compare the long-run and the typical gap with the largest that is allowed."""
     long_run, typical = [], []
     for column in run.columns:
-        tables, names = _present(run.tables[column.name], column)
+        tables, names = present_groups(run.tables[column.name], column)
         if why := metrics.undefined_reasons(tables.sum(0), names).get("dp"):
             long_run.append(unmeasured(f"long-run gap ({column.name})", "at most", most, why))
             typical.append(unmeasured(f"typical gap ({column.name})", "at most", most, why))
@@ -43,11 +45,26 @@ def gap_findings(run: JudgedRounds, most: float, notion: str) -> list[Finding]:
     return [decisive(long_run), decisive(typical)]
 
 
+def one_task_gap_finding(run: JudgedRounds, most: float, notion: str) -> Finding:
+    """Compare the gap among all rows with the largest allowed, where they are one population."""
+    found = []
+    for column in run.columns:
+        tables, names = present_groups(run.tables[column.name], column)
+        if why := metrics.undefined_reasons(tables.sum(0), names).get("dp"):
+            found.append(unmeasured(f"gap ({column.name})", "at most", most, why))
+            continue
+        for one in metrics.gap_statistics(tables, names, notion):
+            what = f"gap ({column.name}: {one.comparison})"
+            numbers = (one.long_run, one.long_run_low, one.long_run_high)
+            found.append(at_most(what, most, *numbers, scale=100))
+    return decisive(found)
+
+
 def ratio_findings(run: JudgedRounds, metric: str, least: float) -> list[Finding]:
     """Compare DP or EO with the least that is allowed: of all rows pooled, and within tasks."""
     pooled, within = [], []
     for column in run.columns:
-        tables, names = _present(run.tables[column.name], column)
+        tables, names = present_groups(run.tables[column.name], column)
         what = f"{metric.upper()} ratio of all rows ({column.name})"
         judgement = metrics.judge(tables.sum(0), names)
         if why := judgement.undefined.get(metric):
@@ -74,7 +91,7 @@ def violation_finding(run: JudgedRounds, most: float) -> Finding:
 
 
 def _within_tasks(
-    tables: np.ndarray, column: str, names: list[str], metric: str, least: float
+    tables: np.ndarray, column: str, names: Sequence[str], metric: str, least: float
 ) -> list[Finding]:
     """Turn typical gaps into ratios: by how much of the higher rate is the lower one smaller?"""
     notion = _NOTION_OF[metric]
@@ -93,11 +110,3 @@ def _higher_rates(pooled: np.ndarray, notion: str) -> list[float]:
     inside = pooled[1:] if len(pooled) == 2 else pooled
     sides = np.stack([inside, pooled.sum(0) - inside], axis=1)  # (m, 2, label, decision)
     return [rate for label in NOTIONS[notion] for rate in _RATES[label](sides).max(1).tolist()]
-
-
-def _present(tables: np.ndarray, column: SensitiveColumn) -> tuple[np.ndarray, list[str]]:
-    """Leave out groups without a single row: nothing can be said of them."""
-    present = np.flatnonzero(tables.sum((0, 2, 3)))
-    if not len(present):
-        return tables, list(column.groups)
-    return tables[:, present], [column.groups[i] for i in present]

@@ -4,13 +4,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ffml.online.promise import KEPT, MIN_ROUNDS, NOT_KEPT, verdict_at_most
+from ffml.online.promise import UNCLEAR as CANNOT_TELL
+
 MET, VIOLATED, UNCLEAR = "met", "violated", "too little data to tell"
 UNFINISHED = "unfinished"
-ANSWERS = (UNFINISHED, VIOLATED, UNCLEAR, MET)  # the first that was given counts
+NO_ALARM = "no alarm"  # which shows nothing: others have to say whether it is met
+ANSWERS = (UNFINISHED, VIOLATED, UNCLEAR, MET, NO_ALARM)  # the first that was given counts
 EXIT_CODES = {MET: 0, VIOLATED: 1, UNCLEAR: 3, UNFINISHED: 3}
 
-# Half of the tasks may have a gap, and three or four of them still show none: at least five.
-MIN_ROUNDS = 5
+_ANSWER_OF = {KEPT: MET, NOT_KEPT: VIOLATED, CANNOT_TELL: UNCLEAR}
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,7 @@ def at_most(
     unit, digits = (" points", 1) if scale == 100 else ("", 3)
     if not math.isfinite(value + low + high):
         return unmeasured(what, "at most", limit, "too few rows")
-    answer = MET if max(-low, high) <= limit else UNCLEAR
-    answer = VIOLATED if max(low, -high) > limit else answer
+    answer = _ANSWER_OF[verdict_at_most(limit, low, high)]
     number, start, end = (f"{scale * part:.{digits}f}" for part in (value, low, high))
     asked = f"at most {scale * limit:g}{unit}"
     words = f"{what} {number}{unit}, interval {start} to {end}; asked: {asked}"

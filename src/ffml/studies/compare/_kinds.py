@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from ffml.experiment.config import OWN_SETTINGS, RunConfig
-from ffml.experiment.presets import preset
+from ffml.experiment.presets import default_method, preset
 from ffml.experiment.recipes import Recipe, known_settings
 
 
@@ -22,7 +22,7 @@ def known_kinds(data: str, given: Mapping[str, Any], preset_name: str) -> dict[s
     >>> known_kinds("adult", {"method": "twp"}, "default")["lr"]
     <class 'float'>
     """
-    method = given.get("method", "ffml")
+    method = given.get("method", default_method(preset_name))
     merged = preset(preset_name, data, method) | dict(given)
     recipe = Recipe(method, tuple(merged.get("wrappers", ())), merged)
     own = {f.name: f.type for f in fields(RunConfig) if f.name in OWN_SETTINGS}

@@ -1,7 +1,7 @@
 """Boosted trees as plain arrays: fitted with scikit-learn, kept and evaluated without it."""
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,14 +41,21 @@ def fit_forest(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Forest:
     """Fit gradient boosting to 0/1 labels; rows of one label give a forest without trees.
 
     Rows of unequal weight are drawn by it, as often as there are rows: scikit-learn takes many
-    times as long to find the bins of weighted rows. One thread fits, so that the same rows always
-    give the same trees.
+    times as long to find the bins of weighted rows.
     """
     if np.ptp(weight) > 1e-6 * np.max(weight, initial=0.0):
         drawn = np.random.default_rng(0).choice(len(y), len(y), p=weight / weight.sum())
         x, y = x[drawn], y[drawn]
     if not 0 < y.sum() < len(y):
         return no_forest()
+    return forest_of(fit_boosting(x, y), x)
+
+
+def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> Any:
+    """Fit scikit-learn's gradient boosting to rows of both labels.
+
+    One thread fits, so that the same rows always give the same trees.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
@@ -63,28 +70,31 @@ def fit_forest(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Forest:
     )
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(x, y)
-        forest = _as_arrays(model)
-        some = x[:: max(len(x) // 200, 1)]
-        same = np.allclose(forest_logits(forest, some), model.decision_function(some), atol=1e-6)
-    if not same:
+        return model.fit(x, y, sample_weight=weight)
+
+
+def forest_of(model: Any, x: np.ndarray) -> Forest:
+    """Copy a fitted model's trees, and make sure that both decide alike about some of the rows."""
+    forest = _as_arrays(model)
+    some = x[:: max(len(x) // 200, 1)]
+    if not np.allclose(forest_logits(forest, some), model.decision_function(some), atol=1e-6):
         raise FFMLError(
             "this scikit-learn keeps its trees in a way that ffml does not know; install the "
-            "version of constraints.txt, or leave out the wrapper 'boosted'"
+            "version of constraints.txt, or do without boosting"
         )
     return forest
 
 
-def _as_arrays(model: object) -> Forest:
+def _as_arrays(model: Any) -> Forest:
     """Copy the trees of scikit-learn's model, which has no public way to give them away."""
-    trees = [per_class[0].nodes for per_class in model._predictors]  # type: ignore[attr-defined]
+    trees = [per_class[0].nodes for per_class in model._predictors]
     roots = np.cumsum([0, *(len(nodes) for nodes in trees[:-1])])
     nodes = np.concatenate(trees)
     first = np.repeat(roots, [len(tree) for tree in trees])
     leaf = nodes["is_leaf"].astype(bool)
     itself = np.arange(len(nodes))
     return Forest(
-        np.asarray(float(np.ravel(model._baseline_prediction)[0])),  # type: ignore[attr-defined]
+        np.asarray(float(np.ravel(model._baseline_prediction)[0])),
         roots.astype(np.int32),
         np.where(leaf, 0, nodes["feature_idx"]).astype(np.int32),
         np.where(leaf, np.inf, nodes["num_threshold"]).clip(-1e300, 1e300),

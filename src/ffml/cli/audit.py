@@ -1,0 +1,152 @@
+"""``ffml audit``: gaps between groups in decisions that anybody made."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ffml.base import FFMLError
+from ffml.cli import shared
+from ffml.cli.shared import OUTPUT, TABLE, option
+
+if TYPE_CHECKING:
+    from ffml.data.tables import Source
+
+WHAT = "What is asked"
+
+
+def audit(
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="A table of decisions (.csv, .parquet, a folder of them), or a database: "
+            "sqlite:///FILE, postgresql://… (with --query).",
+            show_default=False,
+            metavar="DATA",
+        ),
+    ] = None,
+    decision: Annotated[
+        str | None, option(TABLE, "Column with what was decided: two values.", metavar="COLUMN")
+    ] = None,
+    positive: Annotated[
+        str | None, option(TABLE, "The favourable decision, such as yes.", metavar="VALUE")
+    ] = None,
+    sensitive: shared.Sensitive = None,
+    label: Annotated[
+        str | None,
+        option(TABLE, "Column with what turned out to be right; may be empty.", metavar="COLUMN"),
+    ] = None,
+    positive_label: Annotated[
+        str | None, option(TABLE, "The label's favourable value, if another.", metavar="VALUE")
+    ] = None,
+    task: shared.TaskColumn = None,
+    time: Annotated[
+        str | None,
+        option(TABLE, "As --task, its values in order: 2024-05, 17, …", metavar="COLUMN"),
+    ] = None,
+    query: shared.Query = None,
+    intersect: Annotated[
+        bool, option(TABLE, "Compare the combinations of all sensitive columns.", "--intersect")
+    ] = False,
+    drop_missing: Annotated[
+        bool, option(TABLE, "Leave out rows without decision, group or task.", "--drop-missing")
+    ] = False,
+    max_gap: Annotated[
+        float | None,
+        option(WHAT, "Largest gap in decision rates (0.05: 5 points).", metavar="GAP"),
+    ] = None,
+    notion: Annotated[
+        str | None,
+        option(
+            WHAT,
+            "Whom --max-gap compares: demographic-parity (everybody; the default), "
+            "equal-opportunity or equalized-odds.",
+            metavar="NOTION",
+        ),
+    ] = None,
+    min_dp: Annotated[
+        float | None, option(WHAT, "Smallest DP ratio, such as 0.8.", metavar="RATIO")
+    ] = None,
+    min_eo: Annotated[
+        float | None, option(WHAT, "Smallest EO ratio, likewise.", metavar="RATIO")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        option(OUTPUT, "Folder for report.html, audit.json and groups.csv.", metavar="DIR"),
+    ] = None,
+    json_output: shared.Json = False,
+) -> None:
+    """Audit decisions of any model: exit 0 if met, 1 violated, 2 misused, 3 too little data.
+
+    [bold]Example:[/bold] ffml audit decisions.csv --decision approved --positive yes
+    --sensitive sex --time month --max-gap 0.05 --out audit
+    """
+    from ffml.data.tables import DecisionRoles, read_decisions
+    from ffml.runs.audit import (
+        Limits,
+        audit_decisions,
+        audit_document,
+        audit_folder,
+        check_limits,
+        write_audit,
+    )
+    from ffml.runs.gate import EXIT_CODES, verdict
+
+    limits = Limits(max_gap, notion, min_dp, min_eo)
+    check_limits(limits, labelled=label is not None)
+    source = _open(data, query)
+    decision, groups = _required(decision, sensitive, source)
+    roles = DecisionRoles(
+        decision=decision,
+        sensitive=groups,
+        label=label,
+        task=task,
+        time=time,
+        positive=positive,
+        positive_label=positive_label,
+        intersect=intersect,
+        drop_missing=drop_missing,
+    )
+    found = audit_decisions(read_decisions(source, roles), limits)
+    if out is not None:
+        from ffml.report import write_audit_report
+
+        folder = audit_folder(out)
+        write_audit(found, folder)
+        write_audit_report(found, folder)
+    if json_output:
+        typer.echo(json.dumps(audit_document(found), indent=2, ensure_ascii=False))
+    else:
+        from ffml.cli.audit_table import show_audit
+
+        show_audit(found, out)
+    if found.findings:
+        raise typer.Exit(EXIT_CODES[verdict(found.findings)])
+
+
+def _open(data: str | None, query: str | None) -> "Source":
+    from ffml.data.sources import SQL, SQL_URL, is_url, open_source
+
+    if data is None and query is None:
+        raise FFMLError("give a table of decisions: a path, or a database with --query")
+    if data is None or is_url(data):
+        return open_source(SQL, {"query": query}, data or os.environ.get(SQL_URL))
+    if query is not None:
+        raise FFMLError(f"--query asks a database, and '{data}' is none; leave it out")
+    return open_source(data, {})
+
+
+def _required(
+    decision: str | None, sensitive: list[str] | None, source: "Source"
+) -> tuple[str, tuple[str, ...]]:
+    """Ask at once for all columns that nobody can guess."""
+    if decision and sensitive:
+        return decision, tuple(sensitive)
+    missing = [
+        f"--{name}"
+        for name, value in (("decision", decision), ("sensitive", sensitive))
+        if not value
+    ]
+    raise FFMLError(f"give {' and '.join(missing)}; the table has {', '.join(source.columns[:30])}")

@@ -1,0 +1,60 @@
+"""The file that ``ffml start`` writes: the settings of a run, with comments."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Answers(NamedTuple):
+    """What a run needs to know about a table."""
+
+    label: str
+    positive: str
+    sensitive: tuple[str, ...]
+    task: str | None  # None: a folder's files, or periods of time
+    time: str | None
+    by: str | None
+    max_gap: float
+    date_format: str | None = None
+
+
+def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
+    """Write the settings with what they mean."""
+    tasks = {
+        "task": (answers.task, "which population a row is of: one task each"),
+        "time": (answers.time, "when a row came: tasks are periods, played in time order"),
+        "by": (answers.by, "how long a period is: day, week, month, quarter or year"),
+        "date_format": (answers.date_format, "how dates are written"),
+    }
+    taken = {answers.label, *answers.sensitive, answers.task, answers.time}
+    features = ", ".join(column for column in columns if column not in taken)
+    lines = [
+        "# Settings of a run, written by `ffml start`. Learn with: ffml run --config THIS_FILE",
+        "# Every setting of `ffml methods NAME` can be added above [data_options].",
+        "",
+        f"data = {_toml(table)}",
+        'notions = ["demographic-parity"]  # what must not differ; see `ffml notions`',
+        f"max_gap = [{answers.max_gap:g}]  # by how much it may differ: 0.05 is 5 points",
+        "",
+        "[data_options]",
+        f"label = {_toml(answers.label)}  # the column to predict",
+    ]
+    lines.append(f"positive = {_toml(answers.positive)}  # its favourable value")
+    groups = ", ".join(map(_toml, answers.sensitive))
+    lines.append(f"sensitive = [{groups}]  # whose groups are compared; never an input")
+    lines += [f"{k} = {_toml(value)}  # {why}" for k, (value, why) in tasks.items() if value]
+    lines += [
+        "drop = []  # columns to leave out, such as ids, and what is known only after the decision",
+        f"# Inputs are all other columns: {_one_line(features)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(text: str) -> str:
+    """Write a text as a string of TOML, which is one of JSON."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(text: str) -> str:
+    """Keep a comment in its line, and free of what TOML has no place for."""
+    return "".join(c if c.isprintable() else " " for c in text)

@@ -1,0 +1,143 @@
+"""The page of an audit: the answer first, then gaps, curves and groups."""
+
+from importlib import resources
+from pathlib import PurePath
+from typing import Any
+
+from ffml.online.metrics import GapStatistics
+from ffml.report._audit_charts import audit_charts, gaps_with_intervals
+from ffml.report._figures import figure
+from ffml.report._numbers import counted, interval, listed, percent, points, points_interval, rate
+from ffml.runs.audit import Audit
+from ffml.runs.gate import to_document
+
+NOTIONS = {"demographic-parity": "Decisions", "equalized-odds": "Decisions by label"}
+MAX_ROUNDS = 400  # a longer table helps nobody; groups.csv has all of them
+
+
+def render_audit(audit: Audit) -> str:
+    """Return the page. It has the style and the charts of a run's report."""
+    from jinja2 import Environment, StrictUndefined
+
+    files = resources.files("ffml.report")
+    head, _, _ = files.joinpath("template.html").read_text(encoding="utf-8").partition("<main>")
+    source = head + files.joinpath("audit.html").read_text(encoding="utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(source).render(_context(audit))
+
+
+def _context(audit: Audit) -> dict[str, Any]:
+    from ffml import __version__
+
+    decisions = audit.decisions
+    return {
+        "title": f"Decisions in {PurePath(decisions.name).name or decisions.name}",
+        "date": "",
+        "version": __version__,
+        "verdict": to_document(audit.findings)["verdict"] if audit.findings else None,
+        "asked": _asked(audit),
+        "findings": audit.findings,
+        "what": what_was_read(audit),
+        "gaps": _gap_rows(audit),
+        "over_time": len(decisions.tasks) > 1,
+        "figures": [figure(chart) for chart in audit_charts(audit)],
+        "columns": [_column(column) for column in audit.columns],
+        "labelled": decisions.labelled_rows > 0,
+        "rounds": _round_rows(audit),
+        "shown_rounds": MAX_ROUNDS if len(decisions.tasks) > MAX_ROUNDS else None,
+    }
+
+
+def what_was_read(audit: Audit) -> str:
+    """Say in a sentence or two what the audit looked at."""
+    decisions = audit.decisions
+    text = f"{decisions.rows:,} decisions ({decisions.positive} counts as positive)"
+    if decisions.by is not None:
+        text += f" in {counted(len(decisions.tasks), 'round')}, one for each {decisions.by}"
+    text += f", compared by {listed([column.name for column in decisions.columns])}."
+    if 0 < decisions.labelled_rows < decisions.rows:
+        missing = decisions.rows - decisions.labelled_rows
+        text += (
+            f" {missing:,} rows ({percent(missing / decisions.rows)}) have no label: they count for"
+            " demographic parity, and for nothing that needs labels. If labels are known of"
+            " people with a positive decision only, rates by label say little of the others."
+        )
+    if decisions.dropped_rows:
+        text += f" {counted(decisions.dropped_rows, 'row')} with missing values left out."
+    return text
+
+
+def _asked(audit: Audit) -> str:
+    limits = audit.limits
+    parts = []
+    if limits.max_gap is not None:
+        notion = limits.notion or "demographic-parity"
+        parts.append(f"gaps of at most {100 * limits.max_gap:g} points ({notion})")
+    parts += [
+        f"a ratio of at least {least:g} ({name})"
+        for name, least in (("DP", limits.min_dp), ("EO", limits.min_eo))
+        if least is not None
+    ]
+    return listed(parts) if parts else ""
+
+
+def _gap_rows(audit: Audit) -> list[dict[str, str]]:
+    return [
+        {"whose": NOTIONS[notion], "column": column.name, "comparison": found.comparison}
+        | _gap_cells("all", found)
+        | _gap_cells("last", last)
+        for column in audit.columns
+        for notion, gaps in column.gaps.items()
+        for found, last in zip(gaps, column.last_gaps[notion], strict=True)
+    ]
+
+
+def _gap_cells(part: str, found: GapStatistics) -> dict[str, str]:
+    return {
+        f"{part}_typical": points(found.typical),
+        f"{part}_typical_interval": points_interval(found.typical_low, found.typical_high),
+        f"{part}_long_run": points(found.long_run),
+        f"{part}_long_run_interval": points_interval(found.long_run_low, found.long_run_high),
+        f"{part}_rounds": f"{found.rounds}",
+    }
+
+
+def _column(column: Any) -> dict[str, Any]:
+    names = ("selection_rate", "true_positive_rate", "false_positive_rate", "accuracy")
+    rows = [
+        {name: f"{v:,}" if isinstance(v, int) else v for name, v in row.items()}
+        | {name: rate(row[name]) for name in names if name in row}
+        | {"bar": f"{100 * row['selection_rate']:.1f}" if row["n"] else "0"}
+        for row in column.groups
+    ]
+    ratios = [
+        f"{metric.upper()} ratio {rate(value)}" + (f" (interval {known})" if known else "")
+        for metric, (value, low, high) in column.ratios.items()
+        for known in [interval(low, high)]
+    ]
+    return {"name": column.name, "rows": rows, "ratios": "; ".join(ratios)}
+
+
+def _round_rows(audit: Audit) -> dict[str, Any]:
+    """Write every round's gaps as text."""
+    names, cells = [], []
+    decided = audit.decisions.decided()
+    for column in audit.decisions.columns:
+        compared = column.groups[1:] if len(column.groups) == 2 else column.groups
+        gap, low, high = gaps_with_intervals(decided[column.name])
+        for i, group in enumerate(compared):
+            names.append(f"{column.name}: {group}")
+            cells.append(
+                [
+                    (points(g / 100), points_interval(a / 100, b / 100))
+                    for g, a, b in zip(gap[:, i], low[:, i], high[:, i], strict=True)
+                ]
+            )
+    sizes = next(iter(decided.values())).sum((1, 2, 3))
+    rows = [
+        {"round": t + 1, "task": task, "rows": f"{sizes[t]:,}", "gaps": [c[t] for c in cells]}
+        for t, task in enumerate(audit.decisions.tasks)
+    ]
+    return {"names": names, "rows": rows[-MAX_ROUNDS:]}

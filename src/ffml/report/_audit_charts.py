@@ -1,0 +1,120 @@
+"""The curves of an audit: gaps, rates and evidence, round by round."""
+
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+from ffml.base import SensitiveColumn
+from ffml.online import metrics
+from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
+from ffml.runs.audit import Audit, ColumnAudit
+
+Z = NormalDist().inv_cdf(0.975)
+
+
+def audit_charts(audit: Audit) -> list[Chart]:
+    """Return the charts of an audit over time; none where all rows are one round."""
+    if len(audit.decisions.tasks) < 2:
+        return []
+    charts = []
+    decided = audit.decisions.decided()
+    for i, (column, found) in enumerate(zip(audit.decisions.columns, audit.columns, strict=True)):
+        charts.append(_gap_chart(f"gap-{i}", audit, column, decided[column.name]))
+        charts.append(_rate_chart(f"rate-{i}", audit, column, decided[column.name]))
+        if found.alarms:
+            charts.append(_evidence_chart(f"evidence-{i}", audit, found))
+    return charts
+
+
+def gaps_with_intervals(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each round's gaps in points and their 95 % intervals, ``(T, m)`` each."""
+    found = metrics.round_gaps(tables)
+    chance = np.sqrt(np.maximum(found.gap**2 - found.square, 0))
+    return 100 * found.gap, 100 * (found.gap - Z * chance), 100 * (found.gap + Z * chance)
+
+
+def _gap_chart(key: str, audit: Audit, column: SensitiveColumn, tables: np.ndarray) -> Chart:
+    compared = column.groups[1:] if len(column.groups) == 2 else column.groups
+    numbers = gaps_with_intervals(tables)
+    few = len(compared) == 1  # the bands of many would hide each other
+    series = [
+        Series(
+            name,
+            numbers[0][:, i],
+            numbers[1][:, i] if few else None,
+            numbers[2][:, i] if few else None,
+            **_style(i),
+        )
+        for i, name in enumerate(compared)
+    ]
+    most, notion = audit.limits.max_gap, audit.limits.notion
+    if most is not None and notion in (None, "demographic-parity"):
+        series += [
+            Series(label, np.full(len(tables), 100 * bound), colour="muted", dots=False)
+            for label, bound in (("Asked", most), ("Asked, on the other side", -most))
+        ]
+    return _chart(
+        key,
+        f"Gap by {column.name}",
+        "Decision rate of a group minus that of the others, in percentage points.",
+        series,
+        audit.decisions.tasks,
+    )
+
+
+def _rate_chart(key: str, audit: Audit, column: SensitiveColumn, tables: np.ndarray) -> Chart:
+    rates = metrics.selection_rates(tables)
+    series = [Series(g, rates[:, i], **_style(i)) for i, g in enumerate(column.groups)]
+    caption = "Share of positive decisions in each group."
+    return _chart(
+        key,
+        f"Decision rates by {column.name}",
+        caption,
+        series,
+        audit.decisions.tasks,
+        unit_interval=True,
+    )
+
+
+def _evidence_chart(key: str, audit: Audit, found: ColumnAudit) -> Chart:
+    most = 100 * (audit.limits.max_gap or 0)
+    series = [
+        Series(alarm.comparison, alarm.log_wealth / np.log(10), **_style(i))
+        for i, alarm in enumerate(found.alarms)
+    ]
+    return _chart(
+        key,
+        f"Evidence of a gap above {most:g} points by {found.name}",
+        "Logarithm (base 10) of what bets on such a gap have turned 1 into. At the line the alarm "
+        "comes; it stands, however often one looks.",
+        series,
+        audit.decisions.tasks,
+        infeasible_above=found.alarms[0].log_needed / np.log(10),
+    )
+
+
+def _chart(
+    key: str,
+    title: str,
+    caption: str,
+    series: list[Series],
+    names: Sequence[str],
+    unit_interval: bool = False,
+    infeasible_above: float | None = None,
+) -> Chart:
+    return Chart(
+        key=key,
+        title=title,
+        caption=caption,
+        places=np.arange(1, len(names) + 1),
+        names=tuple(names),
+        series=series,
+        undefined=np.isnan(np.stack([line.values for line in series])).any(axis=0),
+        unit_interval=unit_interval,
+        infeasible_above=infeasible_above,
+    )
+
+
+def _style(place: int) -> dict:
+    return {"colour": f"c{place % NUM_COLOURS + 1}", "dash": DASHES[place % len(DASHES)]}

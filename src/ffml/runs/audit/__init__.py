@@ -1,0 +1,19 @@
+"""An audit of decisions that anybody made: metrics by group, gaps over time, a verdict.
+
+Nothing is learned, and nothing here needs JAX.
+"""
+
+from ffml.runs.audit._files import REPORT, audit_document, audit_folder, write_audit
+from ffml.runs.audit._judge import Audit, ColumnAudit, Limits, audit_decisions, check_limits
+
+__all__ = [
+    "REPORT",
+    "Audit",
+    "ColumnAudit",
+    "Limits",
+    "audit_decisions",
+    "audit_document",
+    "audit_folder",
+    "check_limits",
+    "write_audit",
+]

@@ -1,0 +1,49 @@
+"""The report in a browser: no errors, nothing wider than the page, every chart drawn."""
+
+import json
+
+import pytest
+from browser import CHROMIUM, open_page
+from test_report import CHARTS, CONSTRAINT_CHARTS, MORE_CHARTS, NASTY, RACE, SEX, make_run
+
+from ffml.report import write_report
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="Chromium is not installed (apt install chromium)"
+)
+WITHOUT = {"balanced_accuracy": 0.8, "accuracy": 0.8, "positive_share": 0.3, "long_run": 0.1}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Long names, several columns and groups, and all that a page can have."""
+    column = {"name": NASTY, "groups": ["a" * 60, "b c"]}
+    names = tuple(f"demographic-parity[{name}]" for name in ("sex=Male", "x" * 80))
+    run = make_run(tmp_path_factory.mktemp("wide"), 30, (SEX, RACE, column), names, task=NASTY)
+    summary = json.loads((run / "summary.json").read_text())
+    summary["without_fairness"] = WITHOUT | {"typical": None}
+    (run / "summary.json").write_text(json.dumps(summary))
+    return write_report(run)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_report_in_a_browser(report, width, tmp_path):
+    found = open_page(report, width, tmp_path)
+    assert found["errors"] == []
+    assert found["inner"] == width
+    assert found["width"] <= width and found["wide"] == []
+    keys = CHARTS + MORE_CHARTS + CONSTRAINT_CHARTS
+    assert [chart["id"] for chart in found["charts"]] == [f"chart-{key}" for key in keys]
+    for chart in found["charts"]:
+        assert chart["drawn"] > 5 and chart["width"] > 250 and chart["height"] > 130
+
+
+def test_a_page_that_is_too_wide_or_fails_is_noticed(tmp_path):
+    page = tmp_path / "bad.html"
+    page.write_text(
+        '<html><head></head><body><main><p style="width: 700px">x</p></main>'
+        "<script>nowhere()</script></body></html>"
+    )
+    found = open_page(page, 390, tmp_path)
+    assert found["width"] > 390 and found["wide"]
+    assert ["nowhere is not defined" in error for error in found["errors"]] == [True]
