@@ -8,6 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from ffml.cli import app
 
 ROOT = Path(__file__).parents[1]
 WITH_COMMANDS = ["monthly.md"]  # pages whose Python needs what their commands leave
@@ -40,7 +43,7 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr
     printed = done.stdout.split(f"{END}\n")
@@ -73,10 +76,8 @@ def test_a_page_runs_from_its_top_to_its_end(name, tmp_path):
 @cache
 def help_of(command):
     """Return what a command's --help prints, nothing if there is no such command."""
-    text = subprocess.run(
-        [sys.executable, "-m", "ffml", command, "--help"], capture_output=True, text=True
-    )
-    return "" if text.returncode else text.stdout
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    return "" if shown.exit_code else shown.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

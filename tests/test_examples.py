@@ -56,7 +56,7 @@ def test_example(example, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr
     assert SHOWS[example.stem](done.stdout.strip().splitlines()), done.stdout

@@ -82,8 +82,11 @@ def expected_failed_checks(estimator):
     return {}
 
 
+TWP = {"num_steps": 20, "lr": 0.1, "tasks_per_round": 3, "rows_per_task": 64}  # compiles faster
+
+
 @parametrize_with_checks(
-    [classifier(max_gap=None), Constrained(**classifier().get_params())],
+    [classifier(max_gap=None), Constrained(method="twp", wrappers=(), shots=10, settings=TWP)],
     expected_failed_checks=expected_failed_checks,
     xfail_strict=True,
 )
@@ -174,11 +177,14 @@ def test_without_a_constraint_groups_may_be_known_and_are_then_measured():
 # -- every entry of every registry ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrappers", [None, ["evened"]], ids=["plain", "evened"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "wrappers"),
+    [*((method, None) for method in METHODS), ("ffml", ["evened"]), ("refit", ["evened"])],
+)
 def test_every_method_can_be_fitted_adapted_and_pickled(method, wrappers):
     takes = {*known_settings(Recipe(method)), "tasks_per_round", "rows_per_task"}
-    settings = {name: value for name, value in QUICK.items() if name in takes}
+    quick = QUICK | {"num_steps": 10, "max_iter": 3}
+    settings = {name: value for name, value in quick.items() if name in takes}
     model = FairMetaClassifier(method, wrappers=wrappers, shots=10, settings=settings)
     model.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
     adapted = model.adapt(X[SUPPORT], Y[SUPPORT], sensitive_features=SEX[SUPPORT])
@@ -369,7 +375,7 @@ def run_python(code, folder):
         env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
     assert out.returncode == 0, out.stderr
     return out.stdout

@@ -157,7 +157,7 @@ def test_a_process_of_its_own_gets_as_far_as_the_data(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: none of the rounds 7 to 13 of 20")
