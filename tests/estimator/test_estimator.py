@@ -34,7 +34,7 @@ from ffml.experiment.build import build_for, build_loop
 from ffml.experiment.config import RunConfig, configure_run
 from ffml.experiment.presets import preset
 from ffml.experiment.recipes import Recipe, known_settings
-from ffml.methods import METHODS
+from ffml.methods import DEFAULT_METHOD, METHODS
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS
 
@@ -217,12 +217,12 @@ def test_defaults_are_those_of_a_run():
     assert (given.pop("notion"),) == defaults["notions"]
     assert (given.pop("max_gap"),) == defaults["max_gap"]
     assert given.pop("random_state") == defaults["seed"] and given.pop("settings") is None
-    assert given.pop("method") == Recipe().method and given.pop("model") == Recipe().part("model")
+    assert given.pop("method") == DEFAULT_METHOD and given.pop("model") == Recipe().part("model")
     assert given.pop("wrappers") is None
     assert given == {name: defaults[name] for name in given}
     recipe = configure(FairMetaClassifier().get_params()).recipe
     expected = configure_run("synthetic", {}).recipe
-    assert recipe.wrappers == expected.wrappers == ("corrected",)
+    assert recipe.wrappers == expected.wrappers == ("evened", "boosted")
     assert recipe.values() == expected.values()
     assert configure(FairMetaClassifier(wrappers=()).get_params()).recipe.wrappers == ()
 
@@ -237,7 +237,7 @@ def test_adapting_is_one_step_of_descent_on_a_balanced_support():
     moved = model.adapt(X[rows], Y[rows]).decision_function(X) - model.decision_function(X)
     theta, x = model.loop_.pair.params, model.loop_.scaler.transform(X)
     errors = 1 / (1 + np.exp(-(x[rows] @ theta["w"] + theta["b"]))) - Y[rows]
-    default = preset("default", "")
+    default = preset("default", "", "ffml")
     step = default["inner.lr"] * 10 / (10 + default["inner.shrinkage"])
     expected = -step * (x @ (errors @ x[rows] / 10) + errors.mean())
     assert np.abs(expected).max() > 1e-3

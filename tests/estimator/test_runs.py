@@ -103,7 +103,7 @@ def test_refusals(loans, tmp_path, run_main):
     ffml.update("run", april)
     with pytest.raises(FFMLError, match="holds rounds that this classifier has not seen"):
         model.save("run")
-    small = ["--set", "data.num_tasks=2", "--rounds", "1", "--method", "ffml", *QUICK, *SMALL]
+    small = ["--set", "data.num_tasks=2", "--set", "rounds=1", "--method", "ffml", *QUICK, *SMALL]
     run_main("run", "synthetic", *small, "--out", "set")
     with pytest.raises(FFMLError, match="learned the data set 'synthetic'"):
         FairMetaClassifier.from_run("set")

@@ -233,7 +233,7 @@ def test_a_boosted_refit_on_the_command_line(run_main, tmp_path):
     )
     roles = ["--label", "y", "--sensitive", "sex", "--task", "town"]
     start = ["run", "t.csv", *roles, "--method", "refit", "--set", "classifier=boosting", "--quiet"]
-    code, _, err = run_main(*start, "--with", "evened", "--rounds", 3, "--out", "run")
+    code, _, err = run_main(*start, "--with", "evened", "--set", "rounds=3", "--out", "run")
     assert code == 0, err
     written = json.loads(Path("run/config.json").read_text())
     assert written["settings"]["classifier"] == "boosting"

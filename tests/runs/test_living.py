@@ -172,7 +172,7 @@ def test_an_unfinished_run_and_a_data_set_are_refused(folder, begun, tmp_path, r
     newest.unlink()
     code, _, err = run_main("update", begun, folder / "2024-04.csv")
     assert code == 2 and "has done 2 of 3 rounds; finish it first" in err
-    small = ["--set", "data.num_tasks=2", "--rounds", "1"]
+    small = ["--set", "data.num_tasks=2", "--set", "rounds=1"]
     run_main("run", "synthetic", *small, *OPTIONS[8:], "--out", tmp_path / "set")
     code, _, err = run_main("update", tmp_path / "set", folder / "2024-04.csv")
     assert code == 2 and "learned the data set 'synthetic'" in err

@@ -148,5 +148,5 @@ def test_limits_hold_for_data_too():
     for options in ({"num_tasks": LARGEST + 1}, {"rows_per_task": (10, 10**12)}):
         with pytest.raises(FFMLError, match="must be <= 10000000, got"):
             check_settings(RunConfig("synthetic", options))
-    with pytest.raises(FFMLError, match="bounds has 101 entries; the limit is 100"):
+    with pytest.raises(FFMLError, match="max_gap has 101 entries; the limit is 100"):
         check_settings(RunConfig("synthetic", max_gap=(0.1,) * 101))

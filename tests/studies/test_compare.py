@@ -146,14 +146,14 @@ def test_cells_that_a_table_would_mix_up_are_refused(stored):
 def test_protocols():
     clean, paper = (plan(["adult"], ["ffml"], protocol=name) for name in ("clean", "paper"))
     assert [cell.config.seed for cell in clean] == [0, 1, 2, 3, 4]
-    assert clean[0].config == configure_run("adult", {})
+    assert clean[0].config == configure_run("adult", {"method": "ffml"})
     assert len(paper) == 20 and {cell.config.seed for cell in paper} == set(range(10))
     assert {cell.config.validation_fraction for cell in paper} == {0.9, 0.3}
     expected = {"augment_to": 2500, "validation_fraction": 0.9}
     assert paper[0].config == configure_run("adult", expected, "paper")
     own = plan(["adult"], ["ffml"], protocol="paper", preset="default", validation=[0.3], seeds=[3])
     assert [cell.config for cell in own] == [
-        configure_run("adult", {"augment_to": 2500, "validation_fraction": 0.3, "seed": 3})
+        configure_run("adult", expected | {"method": "ffml", "seed": 3, "validation_fraction": 0.3})
     ]
     assert len({cell.key for cell in plan()}) == 3 * 5 * len(METHODS)
     assert set(PROTOCOLS) == {"clean", "paper"}
@@ -391,7 +391,7 @@ BAD = [
     (["--seeds", "crime="], "--seeds takes seeds such as 0-4 or 0,1,2, got ''"),
     (["--seeds", "crme=0-4"], "unknown data set in seeds 'crme'; did you mean 'crime'?"),
     (["--set", "rounds"], "--set takes NAME=VALUE such as outer_lr=0.1, got 'rounds'"),
-    (["--set", "nothing=1"], "unknown setting 'nothing'; see 'ffml methods ffml'"),
+    (["--set", "zzz=1"], "unknown setting 'zzz'; see 'ffml methods ffml'"),
     (["--set", "problem.l2=small"], "setting 'problem.l2' takes a number, got 'small'"),
     (["--set", "num_outer_steps=2.5"], "setting 'num_outer_steps' takes a whole number, got '2.5'"),
     (["--set", "inner.lr=null"], "setting 'inner.lr' takes a number, got 'null'"),

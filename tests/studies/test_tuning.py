@@ -119,14 +119,9 @@ def test_settings_of_ffml_learn_together_as_alone(tmp_path):
 
 
 def test_settings_of_wrapped_methods_learn_together_as_alone(tmp_path):
-    """Prices of `evened` depend on the settings too: each is judged by its own.
-
-    They are just high enough, so that somebody may be at the very margin.
-    """
-    common = FAST | {"wrappers": ("corrected", "evened")}
+    common = FAST | {"wrappers": ("corrected",)}
     tried = [
-        {"max_gap": (bound,), "corrected.memory": memory, "evened.memory": memory}
-        | {"problem.positive_weight": weight}
+        {"max_gap": (bound,), "corrected.memory": memory} | {"problem.positive_weight": weight}
         for bound, memory, weight in ((0.0, 0.5, 1.0), (0.3, 0.9, 3.0))
     ]
     search = tiny_search(tried, "twp", given=common)
@@ -154,7 +149,7 @@ def test_every_number_of_a_recipe_can_be_traced(method):
     if "inner.num_steps" in known_settings(Recipe(method)):
         common["inner.num_steps"] = 1
     if method == "ffml":
-        common["wrappers"] = ("corrected", "evened")
+        common["wrappers"] = ("corrected",)
     names = number_settings(known_kinds("synthetic", common, "default"))
     known = known_settings(Recipe(method, common.get("wrappers", ())))
     own = {name for name, setting in known.items() if setting.kind is float}
