@@ -28,6 +28,7 @@ REGISTRIES = {
 MODULES = (
     "ffml.estimator",
     "ffml.data.tables",
+    "ffml.living",
     "ffml.runs.gate",
     "ffml.runs.audit",
     "ffml.runs.artifact",

@@ -1,6 +1,7 @@
 """The code that README and documentation show is run, and the commands they name exist."""
 
 import re
+import shlex
 import subprocess
 import sys
 from functools import cache
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from ffml.cli import app
 
 ROOT = Path(__file__).parents[1]
+WITH_COMMANDS = ["monthly.md"]  # pages whose Python needs what their commands leave
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -33,8 +35,8 @@ def python_blocks(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
     found = python_blocks(page)
-    if not found:
-        pytest.skip("no Python on this page")
+    if not found or page.name in WITH_COMMANDS:
+        pytest.skip("no Python on this page, or it is run with the commands in between")
     code = f"\nprint({END!r})\n".join(code for code, _ in found)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-X", "utf8", "-c", code],
@@ -47,6 +49,27 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
     printed = done.stdout.split(f"{END}\n")
     assert len(printed) == len(found)
     for shown, (_, expected) in zip(printed, found, strict=True):
+        assert not expected or shown == expected
+
+
+@pytest.mark.parametrize("name", WITH_COMMANDS)
+def test_a_page_runs_from_its_top_to_its_end(name, tmp_path):
+    """Python and commands in their order; each command ends well."""
+    pattern = r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?"
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    before, shown = "", ""
+    for language, block, expected in re.findall(pattern, text, re.MULTILINE | re.DOTALL):
+        if language == "python":
+            words = [[sys.executable, "-W", "error", "-X", "utf8", "-c", f"{before}\n{block}"]]
+            before += f"{block}\n"
+        else:
+            words = [[sys.executable, "-m", *shlex.split(line)] for line in block.splitlines()]
+        for line in words:
+            done = subprocess.run(
+                line, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300
+            )
+            assert done.returncode == 0, (line, done.stderr, done.stdout)
+            shown = done.stdout
         assert not expected or shown == expected
 
 

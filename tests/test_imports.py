@@ -14,7 +14,7 @@ LAYERS = [
     ["experiment"],
     ["runs"],
     ["report"],
-    ["studies", "checks"],
+    ["studies", "checks", "living"],
     ["estimator", "cli"],
 ]
 PLACES = {name: place for place, names in enumerate(LAYERS) for name in names}

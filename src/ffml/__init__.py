@@ -26,8 +26,10 @@ _NAMES = {
     "FairMetaClassifier": "ffml.estimator",
     "configure": "ffml.runtime",
     "fair_classification": "ffml.problem.classification",
+    "label": "ffml.living",
     "load": "ffml.data.datasets",
     "play": "ffml.online.loop",
+    "update": "ffml.living",
 }
 
 __all__ = ["__version__", *_SUBMODULES, *_NAMES]

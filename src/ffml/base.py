@@ -80,9 +80,10 @@ class Task(NamedTuple):
 
     name: str
     x: np.ndarray  # (n, features) float32, never holding a protected attribute
-    y: np.ndarray  # (n,) labels 0/1
+    y: np.ndarray  # (n,) labels 0/1; -1 where the label is not known yet
     groups: np.ndarray  # (n, sensitive columns) group codes
     missing: np.ndarray | None = None  # (columns,) missing values of a table's inputs, if known
+    ids: np.ndarray | None = None  # (n,) texts by which labels find their rows later
 
 
 @dataclass(frozen=True)
@@ -254,6 +255,8 @@ class Learner(NamedTuple):
     describe: Callable[[Any, Array], Array] = lambda knowledge, x: x  # -> x and more columns
     study: Callable[[Array, Any, LabelledTask], Any] | None = None  # key, state, tasks -> state
     chances: Callable[[Params, Array], Array] | None = None  # params, x -> P(label 1) (n,)
+    unpriced: Callable[[Params, Array], Array] | None = None  # as predict, if no gap were bounded
+    remarks: Callable[[Any], tuple[str, ...]] = lambda knowledge: ()  # sentences for the report
 
 
 Method = Callable[[Problem], Learner]

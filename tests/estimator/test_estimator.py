@@ -325,7 +325,7 @@ def test_equal_classifiers_share_their_compiled_functions(fitted):
 def test_a_constraint_registered_anew_is_not_mistaken_for_the_old_one(fitted, monkeypatch):
     def problem():
         config = configure(classifier().get_params())
-        return new_loop(config, fitted.schema_, fitted.preprocessor_.scaled).problem
+        return new_loop(config, fitted.schema_, fitted.preprocessor_).problem
 
     assert problem().constraint_names == ("demographic-parity[sensitive_feature=m]",)
     monkeypatch.setitem(CONSTRAINTS, "demographic-parity", CONSTRAINTS["dbc"])

@@ -28,7 +28,9 @@ def check_learner(method: Method) -> None:
     as few steps. The same seed must give the same numbers, and another seed others. Numbers are
     finite and multipliers not negative. A pure learner compiles once and gives the same numbers
     uncompiled. Empty places in memory and padding change nothing. Neither the labels and groups
-    of the people decided about, nor later tasks, reach a decision.
+    of the people decided about, nor later tasks, reach a decision. Arrays of the state keep their
+    types, so that checkpoints can be read back. A learner that describes people adds columns and
+    changes none, each person's by themself.
 
     >>> from functools import partial
     >>> import ffml
@@ -40,6 +42,11 @@ def check_learner(method: Method) -> None:
     _check_padding(ready)
     _check_compiled_and_memory(ready, learner)
     _check_decisions(ready)
+    _check_columns(ready)
+
+
+def _types(tree: Any) -> Any:
+    return jax.tree.map(lambda leaf: np.asarray(leaf).dtype.str, tree)
 
 
 class Played(NamedTuple):
@@ -101,6 +108,12 @@ def _check_seeds_and_numbers(ready: Learner) -> None:
         sizes = {"adapt": ready.adapt._cache_size(), "update": ready.update._cache_size()}  # type: ignore[attr-defined]
         for name, times in sizes.items():
             require(times == 1, f"{name} is compiled {times} times; shapes and types must stay")
+    start = jax.device_get(ready.init(jax.random.key(0)))
+    require(
+        _types(start) == _types(first.state),
+        "update returns arrays of other types than init, and no checkpoint could be read back; "
+        "start with the types that come later",
+    )
 
 
 def _check_padding(ready: Learner) -> None:
@@ -152,7 +165,11 @@ def _scribbling(learner: Learner) -> Learner:
     def update(key: Any, state: Any, task: LabelledTask, memory: LabelledTask) -> Any:
         return learner.update(key, state, _scribbled_task(task), _scribbled_task(memory))
 
-    return learner._replace(adapt=adapt, update=update)
+    def study(key: Any, state: Any, tasks: LabelledTask) -> Any:
+        return learner.study(key, state, _scribbled_task(tasks))  # type: ignore[misc]
+
+    studies = None if learner.study is None else study
+    return learner._replace(adapt=adapt, update=update, study=studies)
 
 
 def _scribbled_batch(support: Batch) -> Batch:
@@ -190,3 +207,25 @@ def _check_decisions(ready: Learner) -> None:
         ([tasks[0], tasks[1], toy_task(99, 50)], "a later task reaches"),
     ):
         require(alike(decided, _play(ready, changed).logits[1]), f"{what} the decision")
+
+
+def _check_columns(ready: Learner) -> None:
+    """Look at the columns that a learner adds to what is told of people."""
+    described: list[tuple[Any, np.ndarray, np.ndarray]] = []
+
+    def describe(known: Any, x: np.ndarray) -> np.ndarray:
+        described.append((known, x, np.asarray(ready.describe(known, x))))
+        return described[-1][-1]
+
+    _play(ready._replace(describe=describe), [toy_task(i, n) for i, n in enumerate((60, 1, 80))])
+    columns = described[0][-1].shape[1]
+    for known, x, told in described:
+        require(
+            told.shape == (len(x), columns),
+            f"describe returns {told.shape} for {len(x)} rows after {columns} columns before; the "
+            "number of columns must stay",
+        )
+        require(alike(told[:, : x.shape[1]], x), "describe changes features; it may add columns")
+        require(np.isfinite(told).all(), "describe adds numbers that are not finite")
+        alone = ready.describe(known, x[-1:])
+        require(alike(told[-1:], alone, 1e-5, 1e-6), "a row's columns depend on the other rows")

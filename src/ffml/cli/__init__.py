@@ -5,7 +5,7 @@ import sys
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import audit, compare, data, listings, options, reproduce, start, tune
+from ffml.cli import audit, compare, data, label, listings, options, reproduce, start, tune, update
 
 app = typer.Typer(
     name="ffml",
@@ -20,6 +20,8 @@ app = typer.Typer(
 COMMANDS = (
     start.start,
     options.run,
+    update.update,
+    label.label,
     compare.compare,
     reproduce.reproduce,
     tune.tune,

@@ -64,7 +64,7 @@ def run_stream(
     directory.config |= noticed(found, experiment.stream)
     show_noticed(console, directory.config)
     directory.start()
-    _play(console, directory, as_json)
+    play(console, directory, as_json)
 
 
 def merged_settings(
@@ -105,6 +105,8 @@ def resume_stream(folder: Path, *, data: str | None, quiet: bool, as_json: bool)
     from ffml.runtime import configure
 
     saved = saved_config(folder)
+    if saved["data"].get("updates"):
+        raise FFMLError(f"{folder} has been updated; go on with: ffml update {folder} TABLE")
     learned = saved["run"]["data"]
     is_query = learned == SQL
     if data not in (None, learned) and not (is_query and is_url(str(data))):
@@ -119,19 +121,28 @@ def resume_stream(folder: Path, *, data: str | None, quiet: bool, as_json: bool)
     for note in directory.resume():
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
     if directory.is_finished():
-        _show(console, directory, "complete", as_json)
+        show(console, directory, "complete", as_json)
         console.print(f"{folder} is already complete: {len(directory.rounds)} rounds")
         return
-    _play(console, directory, as_json)
+    play(console, directory, as_json)
 
 
-def _play(console: Console, directory: "RunDirectory", as_json: bool) -> None:
-    """Play the rounds that are left, then write what a person reads."""
-    from ffml.experiment.build import num_rounds
+def play(
+    console: Console, directory: "RunDirectory", as_json: bool, go_on: str = "ffml run --resume"
+) -> None:
+    """Play the rounds that are left, then write what a person reads.
+
+    Args:
+        console: where rounds are shown.
+        directory: of the run, started or resumed.
+        as_json: whether the summary is printed as JSON.
+        go_on: the command that goes on after an interruption.
+    """
     from ffml.report import write_pages
 
     experiment, status = directory.experiment, "complete"
-    with Live(console, experiment, num_rounds(experiment.config, experiment.stream)) as live:
+    before, was_whole = len(directory.rounds), directory.is_whole()
+    with Live(console, experiment, directory.planned) as live:
         live.progress.update(live.bar, completed=len(directory.rounds))
         try:
             for task in directory.tasks():
@@ -142,32 +153,36 @@ def _play(console: Console, directory: "RunDirectory", as_json: bool) -> None:
         except KeyboardInterrupt:
             status = "interrupted"
         except FFMLError:
-            if directory.rounds:  # what was done stays, and can be gone on with
-                directory.finish("interrupted", write_pages)
-            else:
+            if not directory.rounds:
                 directory.discard()
+            elif len(directory.rounds) > before or not was_whole:
+                directory.finish("interrupted", write_pages)  # what was done can be gone on with
             raise
     if not directory.rounds:
         console.print("interrupted before the first round was done; nothing to report")
         raise typer.Exit(130)
     report = directory.finish(status, write_pages)
-    _show(console, directory, status, as_json)
+    show(console, directory, status, as_json)
     console.print(
         f"Report: [bold]{report}[/bold]   (all files: {directory.folder})", soft_wrap=True
     )
     if status == "interrupted":
         console.print(
             f"interrupted after {len(directory.rounds)} rounds; their files are complete. Go on "
-            f"with: ffml run --resume {directory.folder}",
+            f"with: {go_on} {directory.folder}",
             soft_wrap=True,
         )
         raise typer.Exit(130)
 
 
-def _show(console: Console, directory: "RunDirectory", status: str, as_json: bool) -> None:
+def show(console: Console, directory: "RunDirectory", status: str, as_json: bool) -> None:
+    """Print the summary of a run."""
     from ffml.runs.files import to_json
+    from ffml.runs.lateness import label_notes
 
     summary = directory.summary(status)
     if as_json:
         typer.echo(to_json(summary), nl=False)
     show_summary(console, summary)
+    for note in label_notes(summary):
+        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)

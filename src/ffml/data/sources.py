@@ -26,11 +26,12 @@ SQL = "sql"  # `RunConfig.data` of a run on a database
 SQL_URL = "FFML_SQL_URL"  # the environment variable with a database's address
 TABLE_OPTIONS = (
     *("label", "task", "time", "by", "order", "date_format"),
-    *("positive", "drop", "drop_missing", "query"),
+    *("positive", "drop", "drop_missing", "query", "id"),
 )
-SET_OPTIONS = ("order", "date_format", "drop_missing", "intersect")  # --set data.order=COLUMN
+SET_OPTIONS = ("order", "date_format", "drop_missing", "intersect", "id")  # --set data.order=COLUMN
+_WORDS = ("label", "task", "time", "by", "order", "date_format", "query", "url", "id")
 TABLE_KINDS: dict[str, Any] = {
-    **dict.fromkeys(("label", "task", "time", "by", "order", "date_format", "query", "url"), str),
+    **dict.fromkeys(_WORDS, str),
     **dict.fromkeys(("sensitive", "drop"), str | tuple[str, ...]),
     **dict.fromkeys(("drop_missing", "intersect"), bool),
     "positive": str | int | float | bool,
@@ -133,7 +134,7 @@ def _table(data: str, options: dict[str, Any], sql_url: str | None = None) -> Fo
     """Open a table, and fill in the roles of columns that can only be one thing."""
     _check_options(options)
     source = open_source(data, options, sql_url)
-    for part in ("label", "task", "time", "order", "sensitive", "drop"):
+    for part in ("label", "task", "time", "order", "id", "sensitive", "drop"):
         names = options.get(part) or ()
         for name in (names,) if isinstance(names, str) else names:
             refuse_unknown(part, name, source.columns)
@@ -142,7 +143,7 @@ def _table(data: str, options: dict[str, Any], sql_url: str | None = None) -> Fo
         label=options.get("label"),
         sensitive=options.get("sensitive", ()),
         task=options.get("task", options.get("time")),
-        drop=options.get("drop", ()),
+        drop=[*options.get("drop", ()), *filter(None, [options.get("id")])],
         positive=options.get("positive"),
     )
     found = {"label": guess.label, "sensitive": tuple(guess.sensitive)}
@@ -200,5 +201,6 @@ def table_document(stream: Stream) -> dict[str, Any]:
     return {
         "fingerprint": stream.fingerprint,
         "roles": stream.roles.to_json(),
+        "labels": stream.labels,
         "dropped_rows": stream.dropped_rows,
     }

@@ -3,15 +3,17 @@
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ffml.base import FFMLError, Params, Schema, SensitiveColumn, Task
+from ffml.base import FFMLError, Learner, Params, Schema, SensitiveColumn, Task
 from ffml.data.scaling import RunningScaler
 from ffml.data.tables import Preprocessor
-from ffml.data.tables._columns import refuse_sparse
+from ffml.data.tables._columns import as_table, refuse_sparse
+from ffml.data.tables._partition import num_missing
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from ffml.estimator.loop import SavedLoop
     from ffml.experiment.config import RunConfig
     from ffml.online.loop import OnlineLoop, Round
+    from ffml.runs.gate import Finding
+    from ffml.runs.position import Position
 
 
 class FairMetaClassifier(ClassifierMixin, BaseEstimator):
@@ -95,8 +99,12 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     _config: "RunConfig"
     _params: Params
     _scaler: RunningScaler
+    _known: Any  # what describing people needs; None where nothing is added to their features
     _loop: "OnlineLoop"
     _saved: "SavedLoop"
+    _position: "Position"
+    _labels: tuple[int, int]  # after which round labels came later, and how often
+    _data: dict[str, Any]  # what a run's config.json says of the table
 
     def __init__(
         self,
@@ -147,7 +155,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         parts = {} if tasks is None else inputs.task_rows(tasks, len(table))
         if len(parts) < 2:
             parts = inputs.random_parts(labels == classes[1], config.seed)
-        self._start(config, table, classes, columns, inputs.task_places(parts, len(table)))
+        places = inputs.task_places(parts, len(table))
+        self._start(config, table, classes, columns, places, getattr(y, "name", None))
         whole = self._task("", table, labels, sensitive_features)
         for name, rows in parts.items():
             self._play(Task(name, whole.x[rows], whole.y[rows], whole.groups[rows]))
@@ -161,6 +170,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         sensitive_features: Any = None,
         classes: Any = None,
         groups: Any = None,
+        task: str | None = None,
     ) -> "FairMetaClassifier":
         """Play one more round: all rows are one new task.
 
@@ -175,6 +185,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             classes: both labels, if the first task may lack one.
             groups: all groups, if the first task may lack some: those of the only sensitive
                 column, or a mapping from columns to groups.
+            task: what to call it in ``rounds_`` and reports; None is "task 5" in the fifth round.
         """
         refuse_after_fork()
         first = not self.__sklearn_is_fitted__()
@@ -185,11 +196,13 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             known = inputs.two_classes(labels if classes is None else classes)
             inputs.label_codes(labels, known)
             columns = self._columns(config, sensitive_features, len(table), groups)
-            self._start(config, table, known, columns)
+            self._start(config, table, known, columns, label=getattr(y, "name", None))
         else:
             inputs.refuse_new(classes, groups, self.classes_, self.schema_.sensitive)
-        task = self._task(f"task {self.loop_.round + 1}", table, labels, sensitive_features)
-        self._play(task)
+        name = f"task {self.loop_.round + 1}" if task is None else str(task)
+        if name in {record.task for record in self.rounds_}:
+            raise FFMLError(f"task {name!r} was played before; give the new rows another task")
+        self._play(self._task(name, table, labels, sensitive_features))
         return self._finish()
 
     def adapt(
@@ -216,10 +229,74 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
         people = None
         if unlabelled is not None:
-            people = self.preprocessor_.transform(self._table(unlabelled, reset=False))
+            encoded = self.preprocessor_.transform(self._table(unlabelled, reset=False))
+            people = self.loop_.prepared(encoded)
         adapted = copy.copy(self)
         adapted._params = decision(self.loop_, support, people)
         return adapted
+
+    # -- a run's folder: what one began, the other continues ---------------------------------------
+
+    @classmethod
+    def from_run(cls, path: str | Path) -> "FairMetaClassifier":
+        """Return the classifier that a run on a table has come to, by its last good round.
+
+        `partial_fit` goes on with its stream as ``ffml update`` would, and `save` into the same
+        folder continues the run. Features, groups and labels are those of the run's table.
+
+        Args:
+            path: folder of a run of the command line, or of `save`.
+        """
+        refuse_after_fork()
+        from ffml.estimator.run import load_run
+
+        parameters, attributes = load_run(Path(path))
+        model = cls(**parameters)
+        for name, value in attributes.items():
+            setattr(model, name, value)
+        return model._finish()
+
+    def save(self, path: str | Path) -> Path:
+        """Write a run's folder that ``ffml update``, ``check`` and ``predict`` take.
+
+        A table for ``ffml update`` needs the columns of X, those of the sensitive features, one
+        called as y was (or "label"), and one called "task".
+
+        Args:
+            path: a new folder, or that of the run which this classifier has gone on from.
+
+        Returns:
+            The report.
+        """
+        check_is_fitted(self)
+        refuse_after_fork()
+        from ffml.estimator.run import save_run
+
+        return save_run(self, Path(path))
+
+    def report(self, path: str | Path | None = None) -> str:
+        """Return the report, one page of HTML, and write it to a file if one is given."""
+        check_is_fitted(self)
+        from ffml.estimator.run import temporary_run
+
+        with temporary_run(self) as folder:
+            page = (folder / "report.html").read_text(encoding="utf-8")
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def check(self, **limits: Any) -> "list[Finding]":
+        """Compare the rounds with what is asked, as ``ffml check`` does.
+
+        Args:
+            **limits: ``max_gap``, ``notion``, ``min_dp``, … of `ffml.runs.gate.check`.
+        """
+        check_is_fitted(self)
+        from ffml.estimator.run import temporary_run
+        from ffml.runs.gate import check
+
+        with temporary_run(self) as folder:
+            return check(folder, **limits)
 
     # -- predicting: with NumPy alone, every row by itself ---------------------------------------
 
@@ -227,7 +304,9 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         """Return the logit h(x) of every row; the decision is favourable where h > 0."""
         check_is_fitted(self)
         encoded = self.preprocessor_.transform(self._table(X, reset=False))
-        return self._logits(self._params, self._scaler.transform(encoded).astype(np.float64))
+        learner = self._learner
+        described = encoded if self._known is None else learner.describe(self._known, encoded)
+        return learner.predict(self._params, self._scaler.transform(described).astype(np.float64))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label decided on for every row."""
@@ -315,22 +394,29 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         classes: np.ndarray,
         columns: tuple[SensitiveColumn, ...],
         tasks: np.ndarray | None = None,
+        label: Any = None,
     ) -> None:
         """Begin a stream that has no rounds yet."""
         from ffml.estimator.loop import new_loop
+        from ffml.estimator.run import data_document
+        from ffml.runs.position import Position
 
         preprocessor = Preprocessor.fit(table, tasks)
-        schema = Schema(preprocessor.features, columns)
-        self._loop = new_loop(config, schema, preprocessor.scaled)
+        schema = Schema(preprocessor.features, columns, str(label or "label"))
+        self._loop = new_loop(config, schema, preprocessor)
         for name in ("_saved", "_params"):  # of an earlier fit: unfitted until this one is done
             self.__dict__.pop(name, None)
         self._config, self.classes_ = config, classes
         self.preprocessor_, self.schema_ = preprocessor, schema
         self.rounds_: list[Round] = []
+        self._position, self._labels = Position.start(schema), (0, 0)
+        self._data = data_document(schema, classes, not hasattr(self, "feature_names_in_"))
 
     def _task(self, name: str, table: Any, labels: np.ndarray, sensitive_features: Any) -> Task:
         if sensitive_features is None and self.schema_.sensitive != (inputs.NO_GROUPS,):
             raise FFMLError("sensitive_features are missing; pass one value per row")
+        columns = as_table(table, self.preprocessor_.names)
+        missing = [num_missing(columns[column]) for column in self.preprocessor_.names]
         return Task(
             name,
             self.preprocessor_.transform(table),
@@ -338,26 +424,29 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             inputs.group_codes(
                 inputs.read_groups(sensitive_features, len(labels)), self.schema_.sensitive
             ),
+            np.array(missing),
         )
 
     def _play(self, task: Task) -> None:
         self.rounds_ = [*self.rounds_, self.loop_.step(task)]
+        self._position = self._position.after(task)
 
     def _finish(self) -> "FairMetaClassifier":
         """Take over what predictions need from the loop."""
-        from ffml.estimator.loop import decision
+        from ffml.estimator.loop import decision, latest_people
 
         loop = self.loop_
         names, values = loop.problem.constraint_names, loop.pair.multipliers
         self.n_rounds_ = loop.round
         self.multipliers_ = dict(zip(names, values.tolist(), strict=True))
         self._scaler = cast(RunningScaler, loop.scaler)
-        self._params = decision(loop)
+        self._known = None if loop.learner.study is None else loop.knowledge
+        self._params = decision(loop, people=latest_people(loop))
         return self
 
     @property
-    def _logits(self) -> Callable[[Params, np.ndarray], np.ndarray]:
-        """The function that decides. It takes NumPy arrays, and JAX does not start for it."""
+    def _learner(self) -> Learner:
+        """What decides. It takes NumPy arrays, and JAX does not start for it."""
         from ffml.estimator.loop import functions
 
-        return functions(self._config, self.schema_)[1].predict
+        return functions(self._config, self.schema_)[1]

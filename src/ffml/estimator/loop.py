@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import jax
@@ -13,14 +13,16 @@ from sklearn.utils import check_random_state
 from ffml.base import FFMLError, LabelledTask, Learner, Params, Problem, Schema, Task
 from ffml.border import at_least
 from ffml.data.scaling import RunningScaler
-from ffml.experiment.build import build_for, build_loop, check_config
+from ffml.data.tables import Preprocessor
+from ffml.draws import UNLABELLED, draws
+from ffml.experiment.build import build_loop, check_config
 from ffml.experiment.config import RunConfig, configure_run
-from ffml.experiment.recipes import Recipe
-from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
+from ffml.experiment.sharing import shared_functions
+from ffml.online.drift import InputWatch
 from ffml.online.loop import OnlineLoop
-from ffml.problem.models import MODELS
-from ffml.problem.notions import CONSTRAINTS
-from ffml.wrappers import WRAPPERS
+from ffml.online.waiting import Waiting
+from ffml.runs.checkpoint import Saved
+from ffml.runs.snapshot import restore
 
 # Settings that the classifier has as parameters of its own, by their names in a run.
 _PARAMETERS = {
@@ -33,6 +35,7 @@ _PARAMETERS = {
     "validation_fraction": "validation_fraction",
     "seed": "random_state",
 }
+_DEFAULTS = {f.name: getattr(RunConfig(""), f.name) for f in fields(RunConfig)}
 _INAPPLICABLE = ("data", "data_options", "rounds", "augment_to", "judge_from", "judge_min_rows")
 
 
@@ -46,6 +49,8 @@ class SavedLoop(NamedTuple):
     seen: int
     violation: np.ndarray
     clipped_violation: np.ndarray
+    waiting: tuple[Waiting, ...] = ()
+    watch: InputWatch | None = None
 
 
 def configure(parameters: Mapping[str, Any]) -> RunConfig:
@@ -83,9 +88,50 @@ def _numbers(max_gap: float | Sequence[float] | None) -> tuple[float, ...] | Non
         raise FFMLError(f"max_gap must be a number, or one for each notion: {error}") from error
 
 
-def new_loop(config: RunConfig, schema: Schema, scaled: np.ndarray) -> OnlineLoop:
+def new_loop(config: RunConfig, schema: Schema, preprocessor: Preprocessor) -> OnlineLoop:
     """Start a loop that has not played yet."""
-    return build_loop(config, *functions(config, schema), RunningScaler.empty(scaled))
+    loop = _named_loop(config, schema, RunningScaler.empty(preprocessor.scaled))
+    loop.watch = InputWatch.of(preprocessor)
+    return loop
+
+
+def restored_loop(
+    config: RunConfig, schema: Schema, preprocessor: Preprocessor, saved: Saved
+) -> OnlineLoop:
+    """Take up the loop of a run where its checkpoint stands."""
+    if saved.missing:
+        raise FFMLError(f"{min(saved.missing)} of the run is damaged; restore a copy, or resume it")
+    loop = new_loop(config, schema, preprocessor)
+    names = saved.contents.document["memory"]["tasks"]
+    restore(loop, saved.contents, [saved.tasks[name] for name in names], saved.waiting)
+    return loop
+
+
+def parameters_of(config: RunConfig) -> dict[str, Any]:
+    """Return the estimator's parameters that a run's configuration amounts to."""
+    own = {f.name: getattr(config, f.name) for f in fields(RunConfig)}
+    left_out = {*_PARAMETERS, *_INAPPLICABLE, "recipe"}
+    more = {n: v for n, v in own.items() if n not in left_out and v != _DEFAULTS[n]}
+    settings = {n: v for n, v in config.recipe.settings.items() if n != "model"} | more
+    gaps = config.max_gap
+    return {
+        "method": config.recipe.method,
+        "wrappers": config.recipe.wrappers,
+        "model": config.recipe.part("model"),
+        "notion": config.notions[0] if len(config.notions) == 1 else config.notions,
+        "max_gap": gaps[0] if gaps and len(gaps) == 1 else gaps,
+        "shots": config.shots,
+        "validation_fraction": config.validation_fraction,
+        "settings": settings or None,
+        "random_state": config.seed,
+    }
+
+
+def _named_loop(config: RunConfig, schema: Schema, scaler: RunningScaler | None) -> OnlineLoop:
+    """Build a loop on shared functions, which do not know the names of features."""
+    loop = build_loop(config, *functions(config, schema), scaler)
+    loop.schema = schema
+    return loop
 
 
 def save_loop(loop: OnlineLoop) -> SavedLoop:
@@ -98,16 +144,36 @@ def save_loop(loop: OnlineLoop) -> SavedLoop:
         loop.memory.seen,
         loop.violation,
         loop.clipped_violation,
+        loop.waiting,
+        loop.watch,
     )
 
 
 def resumed_loop(config: RunConfig, schema: Schema, saved: SavedLoop) -> OnlineLoop:
     """Take up a loop where it was put aside; the next round is the same as it would have been."""
-    loop = build_loop(config, *functions(config, schema), saved.scaler)
+    loop = _named_loop(config, schema, saved.scaler)
     loop.round, loop.state = saved.round, saved.state
     loop.memory.tasks, loop.memory.seen = list(saved.tasks), saved.seen
     loop.violation, loop.clipped_violation = saved.violation, saved.clipped_violation
+    loop.waiting, loop.watch = saved.waiting, saved.watch
     return loop
+
+
+def latest_people(loop: OnlineLoop) -> np.ndarray | None:
+    """Return people of the newest task in memory, prepared, as they would come: by label rate.
+
+    Whoever will be decided about is not known before `predict`; these stand for them.
+    """
+    if not loop.memory.tasks:
+        return None
+    newest = loop.memory.tasks[-1]
+    rows = np.arange(len(newest.x))
+    if (newest.totals != newest.counts).any():
+        weight = np.repeat(newest.totals / np.maximum(newest.counts, 1), newest.counts)
+        rng = draws(loop.seed, loop.round, UNLABELLED)
+        rows = np.sort(rng.choice(len(rows), len(rows), p=weight / weight.sum()))
+    x = newest.x[rows]
+    return x if loop.scaler is None else loop.scaler.transform(x)
 
 
 def decision(
@@ -118,7 +184,7 @@ def decision(
     Args:
         loop: what was learned so far.
         support: the labelled rows.
-        people: features of those to be decided about, for methods that look at them.
+        people: features of those to be decided about, prepared, for methods that look at them.
 
     Returns:
         Parameters with double precision, so that a prediction of one row and of many rows agree.
@@ -129,7 +195,7 @@ def decision(
     params = loop.decide(
         task._replace(x=loop.prepared(task.x)),
         rows=np.arange(0) if support is None else None,
-        people=None if people is None else loop.prepared(people),
+        people=people,
     )
     return jax.tree.map(_double, params)
 
@@ -147,37 +213,8 @@ def _seed(random_state: Any) -> int:
 
 
 def functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
-    """Build the problem and the learner; equal classifiers share them, so JAX compiles them once.
+    """Build the problem and the learner; those of equal classifiers are shared.
 
-    Names of features do not matter. A name that was registered anew stands for something else.
-    With an estimator among the settings nothing is compiled, and nothing shared.
+    Names of features do not matter for that.
     """
-    recipe = config.recipe
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.settings.items()}
-    slots = DEFAULT_PARTS.get(recipe.method, {})
-    factories = (
-        METHODS[recipe.method],
-        MODELS[recipe.part("model")],
-        *(PARTS[slot][recipe.part(slot)] for slot in slots),
-        *(WRAPPERS[name] for name in recipe.wrappers),
-        *(CONSTRAINTS[name] for name, _ in config.asked),
-    )
-    foreign = any(hasattr(value, "fit") for value in settings.values())
-    build = _shared_functions.__wrapped__ if foreign else _shared_functions
-    return build(
-        (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
-        (config.notions, config.max_gap, config.shots),
-        Schema(("",) * len(schema.features), schema.sensitive),
-        factories,
-    )
-
-
-@lru_cache(maxsize=32)
-def _shared_functions(
-    recipe: tuple, asked: tuple, schema: Schema, factories: tuple
-) -> tuple[Problem, Learner]:
-    del factories  # they belong to the key alone
-    method, wrappers, settings = recipe
-    notions, max_gap, shots = asked
-    built = Recipe(method, wrappers, dict(settings))
-    return build_for(RunConfig("", {}, notions, max_gap, built, shots=shots), schema)
+    return shared_functions(config, Schema(("",) * len(schema.features), schema.sensitive))

@@ -59,7 +59,7 @@ def check_config(config: RunConfig) -> None:
     check_judging(config.validation_fraction, config.shots, config.judge_min_rows)
     if config.rounds is not None:
         at_least(1, rounds=config.rounds)
-    at_least(0, seed=config.seed, augment_to=config.augment_to)
+    at_least(0, seed=config.seed, augment_to=config.augment_to, label_delay=config.label_delay)
     if not 0 <= config.judge_from < 1:
         raise FFMLError(f"judge_from must be at least 0 and below 1, got {config.judge_from}")
 
@@ -89,6 +89,7 @@ def build_loop(
         memory_settings=memory_settings(config),
         judge_after=judge_after,
         judge_min_rows=config.judge_min_rows,
+        label_delay=config.label_delay,
         scaler=scaler,
         watch=watch,
     )

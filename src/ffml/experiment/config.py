@@ -34,6 +34,7 @@ class RunConfig:
         augment_to: the paper's protocol: add rotated rows until a task has so many; 0 adds none.
         judge_from: share of the stream that is only learned from, and not judged.
         judge_min_rows: rounds with fewer rows to judge are only learned from.
+        label_delay: labels are known so many rounds after their decision, and not used before.
     """
 
     data: str
@@ -52,6 +53,7 @@ class RunConfig:
     augment_to: int = 0
     judge_from: float = 0.0
     judge_min_rows: int = 0
+    label_delay: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; an estimator among the settings is none."""

@@ -25,6 +25,16 @@ class Split(NamedTuple):
     validation: np.ndarray
 
 
+class Decided(NamedTuple):
+    """What was decided about people of a task; positive where the logit is above 0."""
+
+    rows: np.ndarray  # (n,) their positions in the task
+    logits: np.ndarray  # (n,) float32
+    probabilities: np.ndarray  # (n,) of label 1, as people are told
+    unpriced: np.ndarray  # (n,) bool: what would be decided if no gap were bounded
+
+
+NO_DECISION = Decided(np.zeros(0, int), np.zeros(0, np.float32), np.zeros(0), np.zeros(0, bool))
 NOBODY = Split(np.zeros(0, int), np.zeros(0, int))
 
 
@@ -36,6 +46,7 @@ class Judgement(NamedTuple):
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
     constraint: np.ndarray  # (m,) NaN where not measurable
     reliability: np.ndarray  # (10, 3), see `ffml.online.reliability`
+    unpriced: dict[str, np.ndarray]  # as tables, if no gap were bounded
 
 
 def split_rows(num_rows: int, validation_fraction: float, rng: np.random.Generator) -> Split:
@@ -92,13 +103,39 @@ def judge(
     problem: Problem, learner: Learner, params: Params, task: Task, schema: Schema, rows: np.ndarray
 ) -> Judgement:
     """Decide on the validation rows and compare with their labels and groups."""
+    return judge_decisions(problem, schema, task, decisions(learner, params, task, rows))
+
+
+def decisions(learner: Learner, params: Params, task: Task, rows: np.ndarray) -> Decided:
+    """Decide about rows, padded like `padded_batch`."""
+    missing = bucket(len(rows), SMALLEST_BUCKET) - len(rows)
+    x = np.pad(task.x[rows], ((0, missing), (0, 0)))
+    logits = np.asarray(learner.predict(params, x), np.float32)
+    chances = _probabilities(learner, params, x, logits)
+    free = logits if learner.unpriced is None else np.asarray(learner.unpriced(params, x))
+    return Decided(
+        rows, logits[: len(rows)], np.asarray(chances[: len(rows)], float), free[: len(rows)] > 0
+    )
+
+
+def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decided) -> Judgement:
+    """Compare decisions with labels and groups, as far as the labels are known."""
+    known = task.y[decided.rows] >= 0
+    if len(known) and not known.any():
+        return not_judged(problem, schema, "no labels yet")
+    rows, logits, probabilities, unpriced = (part[known] for part in decided)
     batch = padded_batch(task, schema, rows)
-    padded_logits = np.asarray(learner.predict(params, batch.x), np.float32)
-    logits, labels, groups = padded_logits[: len(rows)], task.y[rows], task.groups[rows]
-    tables = {
-        column.name: metrics.contingency_table(labels, logits > 0, groups[:, i], len(column.groups))
-        for i, column in enumerate(schema.sensitive)
-    }
+    padded_logits = np.pad(logits, (0, len(batch.y) - len(rows)))
+    labels, groups = task.y[rows], task.groups[rows]
+    tables, free = (
+        {
+            column.name: metrics.contingency_table(
+                labels, positive, groups[:, i], len(column.groups)
+            )
+            for i, column in enumerate(schema.sensitive)
+        }
+        for positive in (logits > 0, unpriced)
+    )
     worst = metrics.worst(
         [metrics.judge(tables[column.name], column.groups) for column in schema.sensitive]
     )
@@ -115,9 +152,8 @@ def judge(
         undefined,
         tables,
         np.where(rows_behind > 0, constraint, np.nan),
-        reliability_counts(
-            _probabilities(learner, params, batch.x, padded_logits)[: len(rows)], labels
-        ),
+        reliability_counts(probabilities, labels),
+        free,
     )
 
 
@@ -130,14 +166,15 @@ def _probabilities(
     return 1 / (1 + np.exp(-np.clip(logits.astype(float), -80, 80)))
 
 
-def not_judged(problem: Problem, schema: Schema) -> Judgement:
-    """Judge nobody: every number is undefined, for the one reason that there was no decision."""
+def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Judgement:
+    """Judge nobody: every number is undefined, for the one reason given."""
     tables = {c.name: np.zeros((len(c.groups), 2, 2), int) for c in schema.sensitive}
     nothing = metrics.worst([metrics.judge(table) for table in tables.values()])
     values = nothing.values | {"loss": np.nan, "dbc": np.nan}
-    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], "not judged")
-    unmeasured = np.full(problem.num_constraints, np.nan)
-    return Judgement(values, undefined, tables, unmeasured, np.zeros((NUM_BINS, len(COUNTS))))
+    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], why)
+    unmeasured = np.full(problem.num_constraints, np.nan, np.float32)
+    nobody = np.zeros((NUM_BINS, len(COUNTS)))
+    return Judgement(values, undefined, tables, unmeasured, nobody, tables)
 
 
 @lru_cache(maxsize=32)

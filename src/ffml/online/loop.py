@@ -14,8 +14,19 @@ from ffml.data.scaling import RunningScaler
 from ffml.draws import DRAW, KEEP, SPLIT, draws
 from ffml.online.decide import asked, decide, refuse_divergence
 from ffml.online.drift import Drift, InputWatch
-from ffml.online.judge import NOBODY, Judgement, Split, judge, not_judged, split_rows
+from ffml.online.judge import (
+    NO_DECISION,
+    NOBODY,
+    Decided,
+    Judgement,
+    Split,
+    decisions,
+    judge_decisions,
+    not_judged,
+    split_rows,
+)
 from ffml.online.memory import Memory, MemorySettings, padded_rows
+from ffml.online.waiting import Waiting, labelled_rows, split_by_label
 from ffml.runtime import shard_tasks
 
 
@@ -39,6 +50,8 @@ class Round:
     iterations: int
     seconds: float
     drift: tuple[Drift, ...] = ()  # inputs that differ from those of the tasks before
+    unpriced: dict[str, np.ndarray] = field(default_factory=dict)  # as tables, without any price
+    n_unlabelled: int = 0  # people decided about whose labels are not there yet
 
 
 def check_judging(validation_fraction: float, shots: int, judge_min_rows: int) -> None:
@@ -57,6 +70,11 @@ class OnlineLoop:
     rows), is judged on the validation rows, and only then sees the whole task. Rounds up to
     ``judge_after``, and those with fewer validation rows than ``judge_min_rows``, are learned from
     without a decision: some methods take long to decide. A round that fails changes nothing.
+
+    Labels may come later. With a ``label_delay`` of d the labels of round t are known after the
+    decision of round t + d: nothing supports a decision, all rows judge it, and the task is learned
+    from then. Where a task lacks labels itself (-1), its labelled rows support the decision about
+    the others, and it waits until it has `enough_labels`.
     """
 
     problem: Problem
@@ -68,17 +86,20 @@ class OnlineLoop:
     memory_settings: MemorySettings = field(default_factory=MemorySettings)
     judge_after: int = 0
     judge_min_rows: int = 0
+    label_delay: int = 0
     scaler: RunningScaler | None = None  # None: the stream's features are standardised already
     watch: InputWatch | None = None  # None: inputs are not watched for changes
     round: int = 0
     state: Any = None
+    waiting: tuple[Waiting, ...] = ()  # tasks that wait for labels
+    decided: Decided = NO_DECISION  # in the last round
     memory: Memory = field(init=False)
     violation: np.ndarray = field(init=False)
     clipped_violation: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         check_judging(self.validation_fraction, self.shots, self.judge_min_rows)
-        at_least(0, judge_after=self.judge_after)
+        at_least(0, judge_after=self.judge_after, label_delay=self.label_delay)
         compiled = jax.jit if self.learner.pure else (lambda function: function)
         self._adapt, self._update = compiled(self.learner.adapt), compiled(self.learner.update)
         self._key = jax.random.key(self.seed)
@@ -108,26 +129,29 @@ class OnlineLoop:
         drift = self._watched(task)
         revealed = task._replace(x=self.learner.describe(self.knowledge, task.x))
         task = self._standardised(revealed)
-        rows = split_rows(len(task.y), self.validation_fraction, self._rng(SPLIT))
-        if self.round > self.judge_after and len(rows.validation) >= self.judge_min_rows:
+        rows, self.decided = self._split(task), NO_DECISION
+        is_judged = self.round > self.judge_after and len(rows.validation) >= self.judge_min_rows
+        if is_judged or (task.y < 0).any():
             judgement = self._judged(task, rows)
         else:
             rows, judgement = NOBODY, not_judged(self.problem, self.schema)
         measured = np.nan_to_num(judgement.constraint)
         self.violation = self.violation + measured
         self.clipped_violation = self.clipped_violation + np.maximum(measured, 0)
-        iterations = self._learn(revealed)
-        labels = task.y[rows.support]
+        iterations = self._learn_or_wait(revealed)
+        labels, judging = task.y[rows.support], task.y[rows.validation]
         return Round(
             round=self.round,
             task=task.name,
             n_rows=len(task.y),
             n_support=sum(min(self.shots, int((labels == label).sum())) for label in (0, 1)),
-            n_validation=len(rows.validation),
+            n_validation=int((judging >= 0).sum()),
+            n_unlabelled=int((judging < 0).sum()),
             metrics=judgement.metrics,
             undefined=judgement.undefined,
             tables=judgement.tables,
             reliability=judgement.reliability,
+            unpriced=judgement.unpriced,
             constraint=judgement.constraint,
             multipliers=np.asarray(self.pair.multipliers),
             violation=self.violation,
@@ -184,10 +208,20 @@ class OnlineLoop:
     def _judged(self, task: Task, rows: Split) -> Judgement:
         where, people = self._where(task), task.x[rows.validation]
         params = self.decide(task, rows.support, people, self.round, where)
-        with np.errstate(over="ignore", invalid="ignore"):  # seen by the loss
-            judged = judge(self.problem, self.learner, params, task, self.schema, rows.validation)
-        refuse_divergence(self.learner, self.state, judged.metrics["loss"], task.x, where)
+        with np.errstate(over="ignore", invalid="ignore"):  # seen in the logits
+            decided = decisions(self.learner, params, task, rows.validation)
+            judged = judge_decisions(self.problem, self.schema, task, decided)
+        refuse_divergence(self.learner, self.state, decided.logits, task.x, where)
+        self.decided = decided
         return judged
+
+    def _split(self, task: Task) -> Split:
+        """Say who supports the decision and who is decided about."""
+        if self.label_delay:
+            return Split(np.arange(0), np.arange(len(task.y)))
+        if (task.y < 0).any():
+            return split_by_label(task.y)
+        return split_rows(len(task.y), self.validation_fraction, self._rng(SPLIT))
 
     def _watched(self, task: Task) -> tuple[Drift, ...]:
         if self.watch is None:
@@ -202,12 +236,29 @@ class OnlineLoop:
         self.scaler = self.scaler.update(task.x)
         return task._replace(x=self.scaler.transform(task.x))
 
-    def _learn(self, task: Task) -> int:
-        """Remember the task as it came, and learn from a draw of those remembered."""
-        kept = self.memory.add(task, self._rng(KEEP))
+    def _learn_or_wait(self, task: Task) -> int:
+        if not self.label_delay and (task.y >= 0).all():
+            return self._learn(task, self.round)
+        self.waiting = (*self.waiting, Waiting(self.round, task, self.decided))
+        return self.learn_due()
+
+    def learn_due(self) -> int:
+        """Learn from the waiting tasks whose labels are there; return the steps taken."""
+        iterations = 0
+        for one in self.waiting:
+            if one.is_due(self.round, self.label_delay, self.shots):
+                iterations += self._learn(labelled_rows(one.task), one.round)
+                done = one._replace(learned=True)
+                left = (done if other is one else other for other in self.waiting)
+                self.waiting = tuple(w for w in left if not (w.learned and w.complete))
+        return iterations
+
+    def _learn(self, task: Task, round_: int) -> int:
+        """Remember the task of a round as it came, and learn from a draw of those remembered."""
+        kept = self.memory.add(task, draws(self.seed, round_, KEEP))
         newest = padded_rows(kept, self.memory_settings.rows_per_task)
-        drawn = self.memory.draw(self._rng(DRAW))
-        key = jax.random.fold_in(self._key, self.round)
+        drawn = self.memory.draw(draws(self.seed, round_, DRAW))
+        key = jax.random.fold_in(self._key, round_)
         as_they_came = drawn
         if self.scaler is not None:
             newest = newest._replace(x=self.scaler.transform(newest.x))

@@ -6,6 +6,7 @@ from typing import Any
 from ffml.base import FFMLError
 from ffml.report import _answer
 from ffml.runs.by_column import NOTIONS, gaps_by_column
+from ffml.runs.lateness import label_notes
 
 NUMBER = (int, float)
 PARTS = ("all", "last_third")
@@ -50,6 +51,10 @@ def check_summary(summary: dict[str, Any], path: Path) -> None:
         _expect(found, (dict,), path, "drift")
         for name in ("column", "text", "round", "task", "rounds"):
             _expect(found.get(name), (str, *NUMBER), path, "drift")
+    try:
+        label_notes(summary)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        raise FFMLError(f"{path} has a damaged 'labels': resume the run to mend it") from None
     if "accuracy" not in summary.get("last_third", {}):
         raise FFMLError(f"{path} lacks the last third's means: run again")
     if not summary.get("by_column"):

@@ -19,6 +19,7 @@ from ffml.report._numbers import (
     points,
     rate,
 )
+from ffml.runs.lateness import label_notes
 
 
 def constraint_phrase(run: Run) -> str:
@@ -107,6 +108,7 @@ def behind_paragraph(run: Run) -> str:
         _constraints(run),
         _unmeasured(run),
         _collapsed(run),
+        _labels(run),
     )
     return " ".join(filter(None, sentences))
 
@@ -213,6 +215,11 @@ def _unmeasured(run: Run) -> str:
     if not parts:
         return "Both ratios could be measured in every round."
     return f"Rounds that could not be measured: {listed(parts)}."
+
+
+def _labels(run: Run) -> str:
+    """Say how many labels are missing, and whether those that came are of some people only."""
+    return " ".join(f"{note[0].upper()}{note[1:]}." for note in label_notes(run.summary))
 
 
 def _collapsed(run: Run) -> str:

@@ -22,7 +22,17 @@ MODEL = "model.safetensors"
 STATE, KNOWLEDGE, PARAMS, MULTIPLIERS = "state", "knowledge", "params", "multipliers"
 _SCALER = "scaler."
 # What a model file takes over from a checkpoint; the rest is only needed to go on learning.
-_KEPT = ("round", "random", "stream", "config", "schema", "preprocessing", "model", "versions")
+_KEPT = (
+    "round",
+    "random",
+    "stream",
+    "config",
+    "schema",
+    "preprocessing",
+    "model",
+    "versions",
+    "labels",
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,7 @@ class SavedModel:
     schema: Schema
     round: int  # rounds learned from
     config: dict[str, Any]  # config.json of the run: method, settings, data, versions
+    labels: int  # how often labels have come since the last round
     status: str  # "complete", "interrupted", or "running" when read from a checkpoint
     adds_columns: bool = False  # whether the learner adds columns to x, which θ then needs
     notes: tuple[str, ...] = ()  # what a person should know, such as a damaged checkpoint
@@ -98,7 +109,8 @@ def write_model(run_dir: Path, status: str) -> Path:
     if newest is None:
         raise FFMLError(f"{run_dir} holds no checkpoint; let the run do a round first")
     document, arrays = newest.contents
-    kept = {name: document[name] for name in _KEPT} | {"kind": "model", "status": status}
+    kept = {name: document[name] for name in _KEPT if name in document}
+    kept |= {"kind": "model", "status": status}
     used = decided_by(arrays)
     refuse_divergence(used.values())
     used |= {name: array for name, array in arrays.items() if name.startswith(_SCALER)}
@@ -142,6 +154,12 @@ def schema_document(schema: Schema) -> dict[str, Any]:
     }
 
 
+def schema_from(document: Mapping[str, Any]) -> Schema:
+    """Read back what `schema_document` wrote."""
+    columns = tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in document["sensitive"])
+    return Schema(tuple(document["features"]), columns, document["label"])
+
+
 def _sound_model(path: Path, contents: Contents, notes: tuple[str, ...]) -> SavedModel:
     """Put a model together, and refuse one whose parts are missing or do not fit."""
     if "model" not in contents.document:
@@ -160,8 +178,7 @@ def _sound_model(path: Path, contents: Contents, notes: tuple[str, ...]) -> Save
 
 def _from_contents(contents: Contents, notes: tuple[str, ...]) -> SavedModel:
     document, arrays = contents
-    config, model, schema = document["config"], document["model"], document["schema"]
-    columns = tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in schema["sensitive"])
+    config, model = document["config"], document["model"]
     params, multipliers = _filled(model["params"], arrays), arrays[model["multipliers"]]
     knowledge = {name: array for name, array in arrays.items() if name.startswith(KNOWLEDGE)}
     refuse_divergence([*leaves(params), multipliers, *knowledge.values()])
@@ -174,9 +191,10 @@ def _from_contents(contents: Contents, notes: tuple[str, ...]) -> SavedModel:
         constraint_names=tuple(model["constraint_names"]),
         scaler=scaler_from(arrays),
         preprocessing=document["preprocessing"],
-        schema=Schema(tuple(schema["features"]), columns, schema["label"]),
+        schema=schema_from(document["schema"]),
         round=document["round"],
         config=config,
+        labels=document.get("labels", 0),
         status=document.get("status", "running"),
         adds_columns=bool(model.get("adds_columns", False)),
         notes=notes,

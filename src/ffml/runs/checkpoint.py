@@ -24,6 +24,7 @@ from ffml.base import FFMLError, LabelledTask, Task
 from ffml.draws import KEEP, draws
 from ffml.online.loop import OnlineLoop, Round
 from ffml.online.memory import bounded
+from ffml.online.waiting import Waiting
 from ffml.runs import durable
 from ffml.runs.container import Contents, DamagedFileError, Packed, pack, read
 from ffml.runs.generations import FOLDER, generation_name, generations, newest_generation
@@ -31,21 +32,30 @@ from ffml.runs.history import rounds_from
 from ffml.runs.ownership import checkpoint_files
 from ffml.runs.position import Position
 from ffml.runs.snapshot import restore, snapshot
+from ffml.runs.waiting import pack_waiting, read_waiting, waiting_files
 
 
 @dataclass
 class Saved:
     """A checkpoint that was read back."""
 
+    path: Path
     contents: Contents
     tasks: dict[str, LabelledTask]  # those in memory, by file
     missing: set[str]  # files of tasks in memory that are damaged
     notes: list[str]  # what a person should know
+    waiting: tuple[Waiting, ...] = ()  # tasks that wait for labels
+
+    @property
+    def labels(self) -> int:
+        """How often labels had come since the last round."""
+        return self.contents.document.get("labels", 0)
 
     @property
     def position(self) -> Position:
         """How far the stream had been read."""
-        return Position(**self.contents.document["stream"])
+        stream = self.contents.document["stream"]
+        return Position(**stream | {"digests": tuple(stream.get("digests", ()))})
 
     @property
     def rounds(self) -> list[Round]:
@@ -62,6 +72,7 @@ class Checkpoints:
         self._names: dict[int, tuple[LabelledTask, str]] = {}  # files of the tasks in memory, by id
         self._previous: set[str] = set()  # files of the checkpoint before
         self._present: set[str] = set()  # files of the run's in the folder
+        self._waiting: dict[int, str] = {}  # files of the tasks that wait for labels, by round
         self._whole: set[str] = set()  # those of tasks that were written or read by this process
 
     def clear(self) -> None:
@@ -71,7 +82,8 @@ class Checkpoints:
             durable.unlink(self.folder / name)
         durable.sync_folder(self.folder)
         durable.sync_folder(self.run_dir)
-        self._present, self._whole, self._previous, self._names = set(), set(), set(), {}
+        self._present, self._whole, self._previous = set(), set(), set()
+        self._names, self._waiting = {}, {}
 
     def save(
         self,
@@ -80,14 +92,19 @@ class Checkpoints:
         position: Position,
         config: Mapping[str, Any],
         preprocessing: Mapping[str, Any] | None = None,
+        labels: int = 0,
     ) -> None:
-        """Write the checkpoint of the round just played. Once this returns, the round is safe."""
+        """Write the checkpoint of the round just played, or of the ``labels``-th labels since.
+
+        Once this returns, it is safe.
+        """
         tasks = self._save_tasks(loop.memory.tasks)
-        contents = snapshot(loop, tasks, rounds, position, config, preprocessing)
-        name = generation_name(loop.round)
+        waiting = self._save_waiting(loop.waiting)
+        contents = snapshot(loop, tasks, rounds, position, config, preprocessing, waiting, labels)
+        name = generation_name(loop.round, labels)
         durable.write_atomically(self.folder / name, pack(*contents).data)
         self._present.add(name)
-        self._forget_all_but({name, *tasks})
+        self._forget_all_but({name, *tasks, *waiting})
 
     def load(self) -> Saved | None:
         """Read the newest good checkpoint; None if no round was done."""
@@ -95,15 +112,20 @@ class Checkpoints:
         newest = newest_generation(self.run_dir)
         if newest is None:
             return None
-        saved = Saved(newest.contents, {}, set(), newest.notes)
-        self._previous = _files_of(newest.path, newest.contents.document)
-        for name in self._previous - {newest.path.name}:
+        saved = Saved(newest.path, newest.contents, {}, set(), newest.notes)
+        document = newest.contents.document
+        self._previous = _files_of(newest.path, document)
+        saved.waiting = read_waiting(self.folder, newest.contents)
+        for name in set(document["memory"]["tasks"]):
             try:
                 saved.tasks[name] = _read_task(self.folder / name)
             except DamagedFileError as error:
                 saved.missing.add(name)
                 saved.notes.append(f"{error}; rebuilding it from the data")
-        self._whole = set(saved.tasks)
+        self._whole = {*saved.tasks, *waiting_files(document)}
+        self._waiting = dict(
+            zip((w.round for w in saved.waiting), waiting_files(document), strict=True)
+        )
         return saved
 
     def rebuild(self, saved: Saved, loop: OnlineLoop, task: Task, round_: int) -> None:
@@ -125,9 +147,9 @@ class Checkpoints:
                 "any more; restore a copy, or start again with --overwrite"
             )
         names = saved.contents.document["memory"]["tasks"]
-        restore(loop, saved.contents, [saved.tasks[name] for name in names])
+        restore(loop, saved.contents, [saved.tasks[name] for name in names], saved.waiting)
         self._names = {id(t): (t, n) for t, n in zip(loop.memory.tasks, names, strict=True)}
-        self._tidy(loop.round)
+        self._tidy(saved.path)
 
     def _save_tasks(self, tasks: Sequence[LabelledTask]) -> list[str]:
         """Write the tasks that have no file yet; return the files of all, in their order."""
@@ -152,10 +174,22 @@ class Checkpoints:
         self._remove(self._present - newest - self._previous)
         self._previous = newest
 
-    def _tidy(self, round_: int) -> None:
+    def _save_waiting(self, waiting: Sequence[Waiting]) -> list[str]:
+        """Write the waiting tasks that have no file yet; return the files of all."""
+        before = len(self._whole)
+        for one in waiting:
+            if one.round not in self._waiting:
+                packed = pack_waiting(one)
+                self._waiting[one.round] = _task_name(packed.sha256)
+                self._place(self._waiting[one.round], packed.data)
+        if len(self._whole) > before:
+            durable.sync_folder(self.folder)
+        return [self._waiting[one.round] for one in waiting]
+
+    def _tidy(self, newest: Path) -> None:
         """Remove what a kill kept the last save from removing, and what it left unfinished."""
         paths = generations(self.run_dir)
-        used = paths.index(self.folder / generation_name(round_))
+        used = paths.index(newest)
         kept = self._previous | {path.name for path in paths[:used]}  # the damaged are replaced
         for path in paths[used + 1 :]:
             with suppress(FFMLError):
@@ -171,7 +205,7 @@ class Checkpoints:
 
 
 def _files_of(path: Path, document: Mapping[str, Any]) -> set[str]:
-    return {path.name, *document["memory"]["tasks"]}
+    return {path.name, *document["memory"]["tasks"], *waiting_files(document)}
 
 
 def _task_file(task: LabelledTask) -> tuple[str, Packed]:

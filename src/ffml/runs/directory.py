@@ -21,8 +21,11 @@ from ffml.runs import durable
 from ffml.runs.artifact import MODEL, load_model, write_model
 from ffml.runs.checkpoint import Checkpoints, Saved
 from ffml.runs.config import config_document, refuse_changes
+from ffml.runs.decisions import ParquetLog, decisions_of
 from ffml.runs.files import CARD, CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
 from ffml.runs.generations import newest_generation
+from ffml.runs.judged import planned_rounds
+from ffml.runs.lateness import label_summary
 from ffml.runs.ownership import WRITTEN, check_out, refuse_links
 from ffml.runs.position import Position
 from ffml.runs.summary import run_summary
@@ -44,9 +47,12 @@ class RunDirectory:
         self.rounds: list[Round] = []
         self.config = config_document(experiment, command)
         self.checkpoints = Checkpoints(folder)
+        self.log = ParquetLog(folder)
+        self.labels = 0  # how often labels have come since the last round
         self._position = Position.start(experiment.stream.schema)
         self._left: Iterator[Task] = iter(())
-        self.nothing_left = False  # known after `resume`
+        self._task: Task | None = None  # the last one handed out
+        self.nothing_left = False  # known after `resume` and `LivingRun.open`
 
     def start(self) -> None:
         """Make the folder and write what is known before the first round.
@@ -59,6 +65,7 @@ class RunDirectory:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock()
             self.checkpoints.clear()
+            self.log.clear()
             for name in WRITTEN:
                 durable.unlink(self.folder / name)
             durable.write_atomically(self.folder / CONFIG, to_json(self.config))
@@ -74,25 +81,17 @@ class RunDirectory:
             self._lock()
         saved, self._left = self.checkpoints.load(), self._stream()
         if saved is not None:
-            document = saved.contents.document
-            refuse_changes(document["config"]["run"], self.config["run"], self.folder)
+            refuse_changes(
+                saved.contents.document["config"]["run"], self.config["run"], self.folder
+            )
             self._skip(saved)
-            with self._writing():
-                self.checkpoints.restore(saved, self.experiment.loop)
-            saved.notes.extend(differences(document["config"], self.config))
-            self.rounds, self.config = saved.rounds, document["config"]
-            self.preprocessing = document["preprocessing"]
+            self._take_over(saved)
         elif (self.folder / ROUNDS).exists():
             raise FFMLError(
                 f"{self.folder} has rounds but no checkpoint to go on from; start again with "
                 "--overwrite, or choose another --out"
             )
-        with self._writing():
-            self.checkpoints.folder.mkdir(exist_ok=True)
-            for name in (CONFIG, SUMMARY, MODEL, *TABLES):
-                durable.unlink(durable.temporary(self.folder / name))
-            self._write_tables()
-            self._write_if_different(CONFIG, to_json(self.config))
+        self._mend_files()
         following = list(islice(self._left, 1))
         self._left, self.nothing_left = chain(following, self._left), not following
         return saved.notes if saved else []
@@ -100,17 +99,19 @@ class RunDirectory:
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks that are left to play."""
         for task in self._left:
-            self._position = self._position.after(task)
+            self._position, self._task = self._position.after(task), task
             yield task
 
     def add(self, record: Round) -> None:
         """Make the round just played safe, then show it in the tables."""
         with self._writing():
-            rounds = [*self.rounds, record]
-            self.checkpoints.save(
-                self.experiment.loop, rounds, self._position, self.config, self.preprocessing
-            )
-            self.rounds = rounds
+            rounds, loop = [*self.rounds, record], self.experiment.loop
+            if self._task and self._task.name == record.task:
+                decided = decisions_of(self._task, record.round, loop.decided, loop.schema)
+                if decided is not None:
+                    self.log.add(decided)
+            self.checkpoints.save(loop, rounds, self._position, self.config, self.preprocessing)
+            self.rounds, self.labels = rounds, 0
             for name, text in self._table_texts([record], header=len(rounds) == 1).items():
                 durable.append(self.folder / name, text.encode())
 
@@ -118,8 +119,11 @@ class RunDirectory:
         """Leave nothing behind of a run that could not do its first round."""
         with self._writing():
             self.checkpoints.clear()
+            self.log.clear()
             for name in (*WRITTEN, CONFIG, durable.LOCK):
                 durable.unlink(self.folder / name)
+        with suppress(OSError):
+            self.log.folder.rmdir()
         with suppress(OSError):  # the folders may hold files of the person's
             self.checkpoints.folder.rmdir()
             self.folder.rmdir()
@@ -133,6 +137,7 @@ class RunDirectory:
         """
         with self._writing():
             self._write_tables()
+            self._write_if_different(CONFIG, to_json(self.config))
             durable.write_atomically(self.folder / SUMMARY, to_json(self.summary(status)))
             report = write_pages(self.folder)
             write_model(self.folder, status)  # the last: with it, everything is there
@@ -140,22 +145,43 @@ class RunDirectory:
 
     def is_finished(self) -> bool:
         """Tell whether all rounds were done and `finish` got to its end."""
+        return self.nothing_left and self.is_whole()
+
+    def is_whole(self) -> bool:
+        """Tell whether `finish` got to its end after the last round that was done."""
         try:
             model = load_model(self.folder / MODEL)
             summary = (self.folder / SUMMARY).read_text(encoding="utf-8")
         except (OSError, ValueError):
             return False
         same = summary == to_json(self.summary("complete"))
-        finished = (model.status, model.round) == ("complete", len(self.rounds))
+        state = ("complete", len(self.rounds), self.labels)
+        finished = (model.status, model.round, model.labels) == state
         shown = all((self.folder / name).exists() for name in (REPORT, CARD))
-        return self.nothing_left and same and finished and shown
+        return same and finished and shown
+
+    @property
+    def status(self) -> str:
+        """ "complete" if all planned rounds are done, "interrupted" if not."""
+        done = self.planned is None or len(self.rounds) >= self.planned
+        return "complete" if done else "interrupted"
+
+    @property
+    def planned(self) -> int | None:
+        """How many rounds the whole run has, if the stream says so."""
+        return planned_rounds(self.config)
 
     def summary(self, status: str) -> dict[str, Any]:
         """Return what summary.json holds."""
         config, schema = self.experiment.config, self.experiment.stream.schema
         names = self.experiment.problem.constraint_names
         asked = config.asked or [(notion, None) for notion in config.notions]
-        return run_summary(self.rounds, schema.sensitive, names, status, asked)
+        loop = self.experiment.loop
+        summary = run_summary(self.rounds, schema.sensitive, names, status, asked)
+        return summary | {
+            "remarks": list(loop.learner.remarks(loop.knowledge)),
+            "labels": label_summary(self.rounds, loop.waiting),
+        }
 
     def _lock(self) -> None:
         """Keep other processes out until this object is gone."""
@@ -174,11 +200,29 @@ class RunDirectory:
                 with self._writing():
                     loop, round_ = self.experiment.loop, self._position.num_tasks
                     self.checkpoints.rebuild(saved, loop, task, round_)
-        if self._position != saved.position:
+        if not self._position.same_place(saved.position):
             raise FFMLError(
                 f"the data have changed: the first {saved.position.num_tasks} tasks are not those "
                 f"that {self.folder} learned from; put them back, or start another run with --out"
             )
+
+    def _take_over(self, saved: Saved) -> None:
+        """Stand where a checkpoint stood."""
+        document = saved.contents.document
+        with self._writing():
+            self.checkpoints.restore(saved, self.experiment.loop)
+        saved.notes.extend(differences(document["config"], self.config))
+        self.rounds, self.labels, self.config = saved.rounds, saved.labels, document["config"]
+        self.preprocessing = document["preprocessing"]
+
+    def _mend_files(self) -> None:
+        """Make the files say what the checkpoint says, and remove what a kill left unfinished."""
+        with self._writing():
+            self.checkpoints.folder.mkdir(exist_ok=True)
+            for name in (CONFIG, SUMMARY, MODEL, *TABLES):
+                durable.unlink(durable.temporary(self.folder / name))
+            self._write_tables()
+            self._write_if_different(CONFIG, to_json(self.config))
 
     def _write_tables(self) -> None:
         """Make the tables say what the checkpoint says."""

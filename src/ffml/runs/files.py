@@ -45,6 +45,7 @@ def round_row(record: "Round", constraint_names: Iterable[str]) -> dict[str, Any
         "n_rows": record.n_rows,
         "n_support": record.n_support,
         "n_validation": record.n_validation,
+        "n_unlabelled": record.n_unlabelled,
     }
     row |= {k: cell(v) for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
     for i, name in enumerate(constraint_names):

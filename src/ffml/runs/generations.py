@@ -11,7 +11,7 @@ from ffml.base import FFMLError
 from ffml.runs.container import Contents, DamagedFileError, read
 
 FOLDER = "checkpoint"
-_NAME = re.compile(r"round-(\d+)\.safetensors")
+_NAME = re.compile(r"round-(\d+)(?:-(\d+))?\.safetensors")
 
 
 class Newest(NamedTuple):
@@ -22,15 +22,19 @@ class Newest(NamedTuple):
     notes: list[str]
 
 
-def generation_name(round_: int) -> str:
-    """Name a round's checkpoint."""
-    return f"round-{round_:06d}.safetensors"
+def generation_name(round_: int, labels: int = 0) -> str:
+    """Name the checkpoint of a round, or of the labels that came after it for the n-th time.
+
+    >>> generation_name(25), generation_name(25, 2)
+    ('round-000025.safetensors', 'round-000025-2.safetensors')
+    """
+    return f"round-{round_:06d}{f'-{labels}' if labels else ''}.safetensors"
 
 
 def generations(run_dir: Path) -> list[Path]:
     """List the checkpoints of a run, the newest first."""
     found = [(match, path) for path in _files(run_dir) if (match := _NAME.fullmatch(path.name))]
-    return [path for match, path in sorted(found, key=lambda pair: -int(pair[0][1]))]
+    return [path for match, path in sorted(found, key=_age)]
 
 
 def newest_generation(run_dir: Path) -> Newest | None:
@@ -53,6 +57,11 @@ def newest_generation(run_dir: Path) -> Newest | None:
             "start again with --overwrite (the same seed gives the same rounds)"
         )
     return None
+
+
+def _age(found: tuple[re.Match[str], Path]) -> tuple[int, int]:
+    match, _ = found
+    return -int(match[1]), -int(match[2] or 0)
 
 
 def _files(run_dir: Path) -> list[Path]:

@@ -21,6 +21,7 @@ def history_document(rounds: Sequence["Round"]) -> dict[str, Any]:
     return columns | {
         "seconds": [r.seconds for r in rounds],
         "drift": [[list(drift) for drift in r.drift] for r in rounds],
+        "n_unlabelled": [r.n_unlabelled for r in rounds],
         "metrics": list(rounds[0].metrics),
         "tables": list(rounds[0].tables),
     }
@@ -32,6 +33,9 @@ def history_arrays(rounds: Sequence["Round"]) -> dict[str, np.ndarray]:
     arrays["metrics"] = np.array([list(r.metrics.values()) for r in rounds], float)
     for i, column in enumerate(rounds[0].tables):
         arrays[f"tables.{i}"] = np.stack([r.tables[column] for r in rounds])
+        arrays[f"unpriced.{i}"] = np.stack(
+            [r.unpriced.get(column, r.tables[column]) for r in rounds]
+        )
     return {_PREFIX + name: array for name, array in arrays.items()}
 
 
@@ -45,12 +49,18 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
     younger = {_PREFIX + "reliability": np.zeros((len(document["round"]), NUM_BINS, len(COUNTS)))}
     arrays = younger | dict(arrays)  # a run of 0.1 or 0.2 has not counted them
     metrics = arrays[_PREFIX + "metrics"].tolist()
+    zeros = [0] * len(document["round"])  # in runs of an earlier ffml all labels were there
     return [
         Round(
             **{name: document[name][t] for name in (*_PLAIN, "seconds")},
             **{name: arrays[_PREFIX + name][t] for name in _ARRAYS},
+            n_unlabelled=document.get("n_unlabelled", zeros)[t],
             metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
             tables={column: counts[t] for column, counts in tables.items()},
+            unpriced={
+                column: arrays.get(f"{_PREFIX}unpriced.{i}", tables[column])[t]
+                for i, column in enumerate(document["tables"])
+            },
             drift=tuple(Drift(*found) for found in drift[t]),
         )
         for t in range(len(document["round"]))

@@ -43,6 +43,8 @@ def judged_rounds(run_dir: Path) -> JudgedRounds:
     document, arrays = newest.contents
     planned, done = planned_rounds(document["config"]), int(document["round"])
     sensitive = document["schema"]["sensitive"]
+    missing = sum(document["history"].get("n_unlabelled", ()))
+    notes = [f"labels of {missing:,} people are not there yet"] if missing else []
     return JudgedRounds(
         columns=tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in sensitive),
         tables=history_tables(document["history"], arrays),
@@ -50,7 +52,7 @@ def judged_rounds(run_dir: Path) -> JudgedRounds:
         done=done,
         planned=planned,
         finished=done == planned or _model_is_complete(run_dir / MODEL, done),
-        notes=newest.notes,
+        notes=[*newest.notes, *notes],
     )
 
 

@@ -17,7 +17,7 @@ from ffml.runs.files import CARD, CONFIG, REPORT, SUMMARY, TABLES
 from ffml.runs.generations import FOLDER, generations
 
 WRITTEN = (*TABLES, SUMMARY, REPORT, CARD, MODEL)  # after the first round; before it, CONFIG alone
-_CHECKPOINT = re.compile(r"(round-\d+|task-[0-9a-f]{64})\.safetensors")
+_CHECKPOINT = re.compile(r"(round-\d+(-\d+)?|task-[0-9a-f]{64})\.safetensors")
 
 
 def check_out(folder: Path, overwrite: bool) -> None:
@@ -67,7 +67,7 @@ def check_writable(folder: Path) -> None:
 
 def refuse_links(run_dir: Path) -> None:
     """Refuse links in the places of a run's files: what they point to is not the run's."""
-    for name in (FOLDER, LOCK, CONFIG, *WRITTEN):
+    for name in (FOLDER, "decisions", LOCK, CONFIG, *WRITTEN):
         refuse_link(run_dir / name)
         refuse_link(temporary(run_dir / name))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ffml.base import FFMLError, LabelledTask, Pair
 from ffml.online.loop import OnlineLoop, Round
+from ffml.online.waiting import Waiting
 from ffml.runs.artifact import (
     KNOWLEDGE,
     MULTIPLIERS,
@@ -25,6 +26,7 @@ from ffml.runs.container import Contents
 from ffml.runs.history import history_arrays, history_document
 from ffml.runs.position import Position
 from ffml.runs.trees import array_names, leaves_by_name, restored_tree
+from ffml.runs.waiting import waiting_arrays, waiting_document
 from ffml.runs.watched import watch_arrays, watch_from
 
 
@@ -35,8 +37,21 @@ def snapshot(
     position: Position,
     config: Mapping[str, Any],
     preprocessing: Mapping[str, Any] | None,
+    waiting: Sequence[str] = (),
+    labels: int = 0,
 ) -> Contents:
-    """Describe a loop between two rounds; ``tasks`` names the files of those in its memory."""
+    """Describe a loop between two rounds.
+
+    Args:
+        loop: what is described.
+        tasks: names the files of those in its memory.
+        rounds: those played so far.
+        position: how far the stream was read.
+        config: of the run.
+        preprocessing: how columns became features.
+        waiting: names the files of the tasks that wait for labels.
+        labels: how often labels have come since the last round.
+    """
     known = loop.knowledge
     pair = loop.learner.pair(known)
     document = {
@@ -49,6 +64,8 @@ def snapshot(
         "preprocessing": preprocessing,
         "model": _model_document(loop, pair, config),
         "memory": {"seen": loop.memory.seen, "tasks": list(tasks)},
+        "waiting": waiting_document(loop.waiting, waiting),
+        "labels": labels,
         "history": history_document(rounds),
         "versions": versions(),
     }
@@ -61,6 +78,7 @@ def snapshot(
         **scaler_arrays(loop.scaler),
         **watch_arrays(loop.watch),
         **history_arrays(rounds),
+        **waiting_arrays(loop.waiting),
     }
     if jax.tree.leaves(pair.params):  # else it knows all rows seen: not for model files
         arrays |= leaves_by_name(known, KNOWLEDGE)
@@ -68,7 +86,12 @@ def snapshot(
     return Contents(document, arrays)
 
 
-def restore(loop: OnlineLoop, contents: Contents, tasks: Sequence[LabelledTask]) -> None:
+def restore(
+    loop: OnlineLoop,
+    contents: Contents,
+    tasks: Sequence[LabelledTask],
+    waiting: tuple[Waiting, ...] = (),
+) -> None:
     """Put a snapshot into a loop that has not played yet.
 
     Raises:
@@ -89,6 +112,7 @@ def restore(loop: OnlineLoop, contents: Contents, tasks: Sequence[LabelledTask])
     loop.clipped_violation = arrays["clipped_violation"]
     loop.memory.tasks = list(tasks)
     loop.memory.seen = document["memory"]["seen"]
+    loop.waiting = waiting
     loop.round = document["round"]
 
 

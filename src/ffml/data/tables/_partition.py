@@ -1,10 +1,10 @@
 """The second pass over a table: its rows, task by task."""
 
 import itertools
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -86,10 +86,12 @@ class TaskReader:
                 else texts(rows.batch.column(column.name))
                 for column in columns
             ]
-            codes = [self._codes(rows.label, self._found.labels)]
+            codes = [self._codes(rows.label, {**self._found.labels, None: -1})]
             codes += [self._codes(v, k) for v, k in zip(rows.sensitive, groups, strict=True)]
             named = [*self._found.preprocessor.names, *map(str, range(len(codes)))]
             arrays = [*features, *map(pa.array, codes)]
+            if rows.ids is not None:
+                named, arrays = [*named, "id"], [*arrays, rows.ids]
             yield self._codes(rows.task, tasks), pa.RecordBatch.from_arrays(arrays, names=named)
 
     def _long_batches(self) -> Iterator[Coded]:
@@ -107,8 +109,8 @@ class TaskReader:
                 held = []
                 yield codes, table.combine_chunks().to_batches()[0]
 
-    def _codes(self, values: "pa.Array", known: dict[str, int]) -> np.ndarray:
-        encoded = values.dictionary_encode()
+    def _codes(self, values: "pa.Array", known: Mapping[Any, int]) -> np.ndarray:
+        encoded = values.dictionary_encode(null_encoding="encode")
         try:
             lookup = [known[text] for text in encoded.dictionary.to_pylist()]
         except KeyError as error:
@@ -124,15 +126,24 @@ class TaskReader:
         preprocessor = self._found.preprocessor
         width = len(preprocessor.columns)
         label, *groups = (np.asarray(column) for column in table.columns[width:])
+        ids = groups.pop() if self._roles.id else None
+        if ids is not None and len(set(ids)) < len(ids):
+            twin, _ = Counter(ids).most_common(1)[0]
+            raise FFMLError(
+                f"id column {self._roles.id!r} has {twin!r} twice in task "
+                f"{self._found.tasks[code]!r}; give every row its own"
+            )
         x = preprocessor.transform(table.select(list(range(width))))
-        missing = np.array([_num_missing(column) for column in table.columns[:width]])
-        return Task(self._found.tasks[code], x, label, np.stack(groups, axis=1), missing)
+        missing = np.array([num_missing(column) for column in table.columns[:width]])
+        groups_of = np.stack(groups, axis=1)
+        return Task(self._found.tasks[code], x, label, groups_of, missing, ids)
 
     def _changed(self) -> FFMLError:
         return FFMLError(f"{self._source.name} changed while it was read; start again")
 
 
-def _num_missing(values: "pa.ChunkedArray") -> int:
+def num_missing(values: "pa.ChunkedArray") -> int:
+    """Count the values of a column that are missing."""
     import pyarrow.compute as pc
 
     return pc.sum(pc.is_null(values, nan_is_null=True)).as_py() or 0

@@ -25,6 +25,7 @@ class Roles:
             periods are the tasks.
         by: how long such a period is: day, week, month, quarter or year.
         date_format: how times are written where they do not tell themselves: DD/MM/YYYY.
+        id: names every row; with it, rows may lack their labels, which come later.
     """
 
     label: str
@@ -37,6 +38,7 @@ class Roles:
     time: str | None = None
     by: str | None = None
     date_format: str | None = None
+    id: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -44,13 +46,15 @@ class Roles:
 
     def features(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return the columns without a part, in the table's order."""
-        taken = {self.label, *self.sensitive, self.task, self.order, self.time, *self.drop}
+        taken = {self.label, *self.sensitive, self.task, self.order, self.time, self.id}
+        taken |= set(self.drop)
         return tuple(column for column in columns if column not in taken)
 
     def check(self, columns: Sequence[str]) -> "Roles":
         """Refuse columns that are not there, or that play two parts."""
         parts = [("label", self.label), ("task", self.task)]
         parts += [("sensitive", name) for name in self.sensitive]
+        parts += [("id", self.id)] if self.id else []
         for part, name in [
             *parts,
             ("order", self.order),

@@ -13,20 +13,24 @@ CROSS = "×"  # joins the names of crossed attributes and of their groups
 
 
 class Rows(NamedTuple):
-    """The rows of a batch that have a task, a label and all sensitive values."""
+    """The rows of a batch that have a task, all sensitive values, and a label or an id."""
 
     batch: "pa.RecordBatch"
     task: "pa.Array"
     label: "pa.Array"
     sensitive: tuple["pa.Array", ...]  # see `sensitive_names`
+    ids: "pa.Array | None"
     missing: dict[str, int]  # "label column 'y'" -> how many rows have no value there
 
 
 def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
-    """Leave out the rows that lack a task, a label or a sensitive value, and count them."""
+    """Leave out the rows that lack a task, a label or a sensitive value, and count them.
+
+    Rows with ids may lack the label, but not the id.
+    """
     import pyarrow.compute as pc
 
-    named = [("task", roles.task), ("label", roles.label)]
+    named = [("task", roles.task), ("id" if roles.id else "label", roles.id or roles.label)]
     named += [("sensitive", name) for name in roles.sensitive]
     parts = [_part(batch.column(name), name, part, roles) for part, name in named]
     missing = {
@@ -39,9 +43,12 @@ def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
             complete = pc.and_(complete, values.is_valid())
         batch, parts = batch.filter(complete), [values.filter(complete) for values in parts]
     task, label, *sensitive = parts
+    ids = None
+    if roles.id:
+        ids, label = label, role_texts(batch.column(roles.label), roles.label, "label")
     if roles.intersect:
         sensitive = [pc.binary_join_element_wise(*sensitive, CROSS)]
-    return Rows(batch, task, label, tuple(sensitive), missing)
+    return Rows(batch, task, label, tuple(sensitive), ids, missing)
 
 
 def _part(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
@@ -66,5 +73,5 @@ def sensitive_names(roles: Roles) -> tuple[str, ...]:
 
 def needed_columns(roles: Roles, features: Sequence[str]) -> list[str]:
     """Return the columns to read, each once."""
-    order = tuple(name for name in (roles.order, roles.time) if name)
-    return list(dict.fromkeys((roles.task, roles.label, *roles.sensitive, *order, *features)))
+    more = [name for name in (roles.order, roles.time, roles.id) if name]
+    return list(dict.fromkeys((roles.task, roles.label, *roles.sensitive, *more, *features)))

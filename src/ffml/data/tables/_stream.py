@@ -12,7 +12,7 @@ from ffml.data.tables._read import open_table
 from ffml.data.tables._roles import Roles
 from ffml.data.tables._settle import check_time, settle_time
 from ffml.data.tables._source import Source
-from ffml.data.tables._survey import survey
+from ffml.data.tables._survey import Known, survey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,7 @@ class TableStream(Stream):
     roles: Roles
     task_names: tuple[str, ...]
     task_sizes: tuple[int, ...]
+    labels: dict[str, int]  # the label's texts and what they stand for
     dropped_rows: int = 0  # rows left out for a missing task, label or sensitive value
 
 
@@ -42,6 +43,8 @@ def table_stream(
     date_format: str | None = None,
     preprocessor: Preprocessor | None = None,
     drop_missing: bool = False,
+    id: str | None = None,
+    known: Known | None = None,
 ) -> TableStream:
     """Cut a table into tasks, whatever its size.
 
@@ -73,6 +76,9 @@ def table_stream(
         preprocessor: how features were encoded before; learned from the table by default.
         drop_missing: leave out rows without task, label or sensitive value, which are refused
             otherwise.
+        id: the column that names every row; with it, rows may lack their label (-1 then).
+        known: what an earlier table of the same stream has settled; a category that is new since
+            then is all zeros, and a new group or label is refused.
 
     Returns:
         A stream whose tasks hold raw features: ``RunningScaler.empty(preprocessor.scaled)``
@@ -95,13 +101,16 @@ def table_stream(
         time=time,
         by=by,
         date_format=date_format,
+        id=id,
     ).check(source.columns)
+    if known is not None:
+        preprocessor = known.preprocessor
     if preprocessor is not None:
         _check_columns(preprocessor, roles, source)
     roles = settle_time(source, roles)
     if source.parse:
         source = ReadOnce(source)
-    found = survey(source, roles, preprocessor, drop_missing)
+    found = survey(source, roles, preprocessor, drop_missing, known)
     reader = TaskReader(source, roles, found)
     return TableStream(
         name=source.name,
@@ -113,6 +122,7 @@ def table_stream(
         roles=roles,
         task_names=found.tasks,
         task_sizes=found.sizes,
+        labels=found.labels,
         dropped_rows=found.dropped_rows,
     )
 

@@ -1,7 +1,7 @@
 """The first pass over a table: what all rows have in common, learned within bounded memory."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,10 +41,23 @@ class Survey:
     dropped_rows: int
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a run knows of its tables already, so that it holds for further ones."""
+
+    preprocessor: Preprocessor
+    sensitive: tuple[SensitiveColumn, ...]
+    labels: dict[str, int]
+
+
 def survey(
-    source: Source, roles: Roles, preprocessor: Preprocessor | None, drop_missing: bool
+    source: Source,
+    roles: Roles,
+    preprocessor: Preprocessor | None,
+    drop_missing: bool,
+    known: Known | None = None,
 ) -> Survey:
-    """Read the table once: tasks, labels, groups and, unless it is given, the preprocessing."""
+    """Read the table once: tasks, and, as far as they are not known, labels, groups, encoding."""
     features = preprocessor.names if preprocessor else roles.features(source.columns)
     if not features:
         raise FFMLError("no columns are left as features; drop fewer (--drop)")
@@ -64,12 +77,18 @@ def survey(
         fits = ordered_fits(learned.columns)
         first = read_in_order(source, roles, tasks, in_place, fits)
         preprocessor = Preprocessor.finish(learned.columns, first)
+    positive = roles.positive
+    if known:
+        _refuse_new_groups(learned.groups, known.sensitive)
+        positive = next((text for text, code in known.labels.items() if code), positive)
     return Survey(
         tasks,
         sizes,
         in_place,
-        tuple(sensitive_column(name, groups) for name, groups in learned.groups.items()),
-        label_values(roles.label, learned.labels, roles.positive),
+        known.sensitive
+        if known
+        else tuple(sensitive_column(name, groups) for name, groups in learned.groups.items()),
+        label_values(roles.label, {*learned.labels, *(known.labels if known else ())}, positive),
         preprocessor,
         num_rows - learned.num_rows,
     )
@@ -112,7 +131,7 @@ class _SurveyFit:
 def _add_distinct(seen: set[str], values: "pa.Array", limit: int) -> None:
     """Remember different values, up to one more than the limit."""
     if len(seen) <= limit:
-        for value in values.unique().to_pylist():
+        for value in values.drop_null().unique().to_pylist():
             seen.add(value)
             if len(seen) > limit:
                 return
@@ -133,6 +152,15 @@ def sensitive_column(name: str, groups: set[str]) -> SensitiveColumn:
             "least two are needed"
         )
     return SensitiveColumn(name, tuple(sorted(groups, key=_by_number)))
+
+
+def _refuse_new_groups(found: Mapping[str, set[str]], columns: tuple[SensitiveColumn, ...]) -> None:
+    for column in columns:
+        if new := sorted(found[column.name] - set(column.groups)):
+            raise FFMLError(
+                f"sensitive column {column.name!r} has a new group {new[0]!r}, and the run "
+                f"compares {', '.join(column.groups)}; leave its rows out, or start another run"
+            )
 
 
 def _by_number(text: str) -> tuple[int, float, str]:

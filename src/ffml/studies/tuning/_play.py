@@ -149,6 +149,7 @@ def many_loop(chunk: Chunk, program: Program, experiment: Experiment) -> ManyLoo
         memory_settings=alone.memory_settings,
         judge_after=alone.judge_after,
         judge_min_rows=alone.judge_min_rows,
+        label_delay=alone.label_delay,
         scaler=alone.scaler,
         num_settings=len(chunk.cells),
     )

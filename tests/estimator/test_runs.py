@@ -1,0 +1,112 @@
+"""One state, three faces: what the command line, a function or the classifier began goes on."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from loans import ROLES, write_loans
+from quick import QUICK, SMALL
+from towns import FRAME, SEX, TOWN, Y, classifier
+from workshop import exact
+
+import ffml
+from ffml.base import FFMLError
+from ffml.estimator import FairMetaClassifier
+from ffml.runs.generations import newest_generation
+
+OPTIONS = [*ROLES, "--drop", "applicant", "--method", "ffml", *QUICK, *SMALL, "--quiet"]
+MONTHS = ["2024-01", "2024-02", "2024-03", "2024-04"]
+
+
+def features(table):
+    return table[["age", "income", "job"]]
+
+
+def arrays(folder):
+    return exact(newest_generation(folder).contents.arrays)
+
+
+@pytest.fixture
+def loans(tmp_path, run_main):
+    """A table of four months, and a run over the first three."""
+    table = pd.read_csv(write_loans(tmp_path / "loans.csv"))
+    table[table.month < MONTHS[3]].to_csv(tmp_path / "begun.csv", index=False)
+    assert run_main("run", "begun.csv", *OPTIONS, "--out", "run")[0] == 0
+    return table
+
+
+def test_the_classifier_goes_on_with_a_run_of_the_command_line(loans, tmp_path, run_main):
+    model = FairMetaClassifier.from_run("run")
+    assert model.classes_.tolist() == ["no", "yes"] and model.n_rounds_ == 3
+    assert model.get_params()["settings"]["num_outer_steps"] == 2
+    april = loans[loans.month == MONTHS[3]]
+    model.partial_fit(features(april), april.approved, sensitive_features=april.sex, task=MONTHS[3])
+    assert model.save("run").name == "report.html"
+    assert run_main("run", "loans.csv", *OPTIONS, "--out", "whole")[0] == 0
+    assert arrays(tmp_path / "run") == arrays(tmp_path / "whole")
+    code, out, _ = run_main("update", "run", "loans.csv")
+    assert code == 0 and "nothing new" in out  # the same past, by its fingerprint
+    assert run_main("predict", "run", "loans.csv")[0] == 0
+    decided = pd.read_csv("decisions.csv")
+    again = FairMetaClassifier.from_run("run").predict_proba(features(loans))[:, 1]
+    np.testing.assert_allclose(again, decided.probability, atol=1e-5)
+
+
+def test_the_command_line_goes_on_with_a_classifier(tmp_path, run_main):
+    table = FRAME.assign(sex=SEX, task=TOWN, label=Y)
+    two = table.task != "Kiel"
+    sex, town = pd.Series(SEX, name="sex"), pd.Series(TOWN)
+    model = classifier(method="ffml").fit(
+        FRAME[two], Y[two], sensitive_features=sex[two], tasks=town[two]
+    )
+    model.save("run")
+    table[~two].to_csv("kiel.csv", index=False)
+    assert run_main("update", "run", "kiel.csv")[0] == 0
+    whole = classifier(method="ffml").fit(
+        FRAME[two], Y[two], sensitive_features=sex[two], tasks=town[two]
+    )
+    whole.partial_fit(FRAME[~two], Y[~two], sensitive_features=sex[~two], task="Kiel")
+    found = FairMetaClassifier.from_run("run")
+    assert (found.decision_function(FRAME) == whole.decision_function(FRAME)).all()
+    assert [r.task for r in found.rounds_] == ["Ulm", "Bonn", "Kiel"]
+    assert run_main("check", "run", "--max-gap", "1")[1].startswith("met: 3 of 3 rounds are done")
+    with pytest.raises(FFMLError, match="holds rounds that this classifier has not seen"):
+        model.save("run")
+
+
+def test_report_and_check():
+    model = classifier(method="ffml").fit(FRAME, Y, sensitive_features=SEX, tasks=TOWN)
+    assert "Ulm" in model.report()
+    assert model.check(max_gap=1.0)[0].answer == "met"
+
+
+def test_arrays_have_no_names(tmp_path):
+    model = classifier(method="ffml").fit(FRAME.to_numpy(), Y, sensitive_features=SEX, tasks=TOWN)
+    model.save(tmp_path / "run")
+    found = FairMetaClassifier.from_run(tmp_path / "run")
+    assert not hasattr(found, "feature_names_in_")
+    assert (found.predict(FRAME.to_numpy()) == model.predict(FRAME.to_numpy())).all()
+    assert found.get_params() | {"settings": 0} == model.get_params() | {
+        "settings": 0,
+        "wrappers": found.wrappers,
+    }
+
+
+def test_refusals(loans, tmp_path, run_main):
+    model = FairMetaClassifier.from_run("run")
+    april = loans[loans.month == MONTHS[3]]
+    with pytest.raises(FFMLError, match="'2024-03' was played before"):
+        model.partial_fit(
+            features(april), april.approved, sensitive_features=april.sex, task=MONTHS[2]
+        )
+    ffml.update("run", april)
+    with pytest.raises(FFMLError, match="holds rounds that this classifier has not seen"):
+        model.save("run")
+    small = ["--set", "data.num_tasks=2", "--rounds", "1", "--method", "ffml", *QUICK, *SMALL]
+    run_main("run", "synthetic", *small, "--out", "set")
+    with pytest.raises(FFMLError, match="learned the data set 'synthetic'"):
+        FairMetaClassifier.from_run("set")
+    with pytest.raises(FFMLError, match="is not a folder"):
+        FairMetaClassifier.from_run("nowhere")
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["data"]["updates"] == 1
