@@ -15,10 +15,10 @@ def call_main(patch, arguments):
     """
     from ffml import runtime
     from ffml.cli import main
-    from ffml.report import _page
+    from ffml.report import _figures
 
     patch.setattr(runtime, "configure", lambda *args, **kwargs: None)  # JAX has started already
-    patch.setattr(_page, "draw", lambda chart: "<svg></svg>")
+    patch.setattr(_figures, "draw", lambda chart: "<svg></svg>")
     patch.setattr(sys, "argv", ["ffml", *map(str, arguments)])
     with pytest.raises(SystemExit) as ended:
         main()
