@@ -390,7 +390,7 @@ def test_importing_the_package_loads_neither_scikit_learn_nor_jax(tmp_path):
         "try: ffml.FairMetaClassifier\n"
         "except ImportError as error: print(error)\n"
     )
-    expected = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'ffml[sklearn]'"
+    expected = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'scikit-learn>=1.6'"
     assert run_python(code, tmp_path).strip() == expected
     assert ffml.FairMetaClassifier is FairMetaClassifier
 

@@ -21,7 +21,7 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
-    needed = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'ffml[sklearn]'"
+    needed = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'scikit-learn>=1.6'"
     raise ImportError(needed) from error
 
 from ffml.estimator import inputs as inputs
