@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import STRICT_PYTHON
 from typer.testing import CliRunner
 
 from ffml.cli import app
@@ -39,7 +40,7 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
         pytest.skip("no Python on this page, or it is run with the commands in between")
     code = f"\nprint({END!r})\n".join(code for code, _ in found)
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-X", "utf8", "-c", code],
+        [*STRICT_PYTHON, "-c", code],
         cwd=tmp_path,
         capture_output=True,
         encoding="utf-8",
@@ -60,7 +61,7 @@ def test_a_page_runs_from_its_top_to_its_end(name, tmp_path):
     before, shown = "", ""
     for language, block, expected in re.findall(pattern, text, re.MULTILINE | re.DOTALL):
         if language == "python":
-            words = [[sys.executable, "-W", "error", "-X", "utf8", "-c", f"{before}\n{block}"]]
+            words = [[*STRICT_PYTHON, "-c", f"{before}\n{block}"]]
             before += f"{block}\n"
         else:
             words = [[sys.executable, "-m", *shlex.split(line)] for line in block.splitlines()]
