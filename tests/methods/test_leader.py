@@ -233,3 +233,15 @@ def test_a_label_without_rows_is_masked():
 def test_settings_that_cannot_work_are_refused(schema, settings, message):
     with pytest.raises(FFMLError, match=message):
         build(schema, **settings)
+
+
+def test_a_trust_that_is_given_is_not_learned(schema):
+    problem = fair_classification(schema, linear())
+    never = leader(problem, trust=0.0)
+    state, support = never.init(None), random_task(0, 60, schema)
+    known = state._replace(weights=np.arange(4.0))
+    batch = support_batch(support, schema, np.arange(60), 10, np.random.default_rng(0))
+    np.testing.assert_array_equal(never.adapt(known, batch)["w"], [0.0, 1.0, 2.0])
+    assert never.remarks(known) == () and len(leader(problem).remarks(known)) == 1
+    with pytest.raises(FFMLError, match="trust must be >= 0, got -1"):
+        leader(problem, trust=-1)

@@ -28,7 +28,9 @@ class Leader(NamedTuple):
     losses: np.ndarray  # (trusts,)
 
 
-def leader(problem: Problem, *, inverse_l2: float = 1.0, shots: int = 100) -> Learner:
+def leader(
+    problem: Problem, *, inverse_l2: float = 1.0, trust: float | None = None, shots: int = 100
+) -> Learner:
     """Fit a logistic regression to all tasks in memory, and adapt it to each new task.
 
     Leader, after each round, with class weights a_y that make both labels count the same::
@@ -48,6 +50,7 @@ def leader(problem: Problem, *, inverse_l2: float = 1.0, shots: int = 100) -> Le
         problem: its constraints are not learned from and the model is linear, whatever it says;
             what a missed positive costs is heeded.
         inverse_l2: C, the smaller, the smaller the weights.
+        trust: c, if it shall not be learned; 0 never adapts.
         shots: rows of each label that a task just revealed is tried with.
 
     Differs from the paper: the leader of "follow the meta leader" is best *after* adaptation;
@@ -58,6 +61,7 @@ def leader(problem: Problem, *, inverse_l2: float = 1.0, shots: int = 100) -> Le
     """
     positive(inverse_l2=inverse_l2)
     at_least(1, shots=shots)
+    at_least(0, trust=0 if trust is None else trust)
     needed("sklearn")
     width = len(problem.schema.features)
     costs = np.array(label_costs(problem.positive_weight))
@@ -70,8 +74,11 @@ def leader(problem: Problem, *, inverse_l2: float = 1.0, shots: int = 100) -> Le
         return Leader(np.zeros(width + 1), plain, np.zeros(len(TRUSTS)))
 
     def adapt(known: Leader, support: Batch) -> Params:
-        theta = adapted(known, float(best_trust(known.losses)), *rows_of(support))
+        theta = adapted(known, trusted(known), *rows_of(support))
         return {"w": theta[:-1], "b": theta[-1]}
+
+    def trusted(known: Leader) -> float:
+        return float(best_trust(known.losses)) if trust is None else trust
 
     def rows_of(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the features with a one, the labels, and what each row counts."""
@@ -114,7 +121,7 @@ def leader(problem: Problem, *, inverse_l2: float = 1.0, shots: int = 100) -> Le
         pair=lambda state: Pair({"w": state.weights[:-1], "b": state.weights[-1]}, no_multiplier),
         pure=False,
         constrained=False,
-        remarks=lambda state: (_remark(float(best_trust(state.losses))),),
+        remarks=lambda state: (_remark(trusted(state)),) if trust is None else (),
     )
 
 
