@@ -32,7 +32,12 @@ SETTINGS = {
     "memory_policy": "reservoir",
     "memory_capacity": 6,
 }
-RUN = ["synthetic", *(f"--set={name}={value}" for name, value in SETTINGS.items())]
+RUN = [
+    "synthetic",
+    "--method",
+    "ffml",
+    *(f"--set={name}={value}" for name, value in SETTINGS.items()),
+]
 
 
 def ffml(*arguments):

@@ -50,6 +50,7 @@ def random_model(name: str, preprocessor: Preprocessor) -> SavedModel:
         preprocessing=preprocessor.to_json(),
         schema=Schema(preprocessor.features, (SensitiveColumn("sex", ("F", "M")),)),
         round=1,
+        labels=0,
         config={},
         status="complete",
     )

@@ -35,6 +35,7 @@ LEAST_SHARE = 0.05  # of the judged people: smaller groups are not compared here
 RECIPES: dict[str, dict[str, Any]] = {
     "default": {},
     "default without boosting": {"wrappers": ("evened",)},
+    "default without adaptation": {"trust": 0.0},
     "m-ftml, evened and boosted": {"method": "m-ftml", "wrappers": ("evened", "boosted")},
     "ffml, evened and boosted": {
         "method": "ffml",

@@ -29,11 +29,7 @@ X = rng.normal(size=(2400, 3)) + np.outer(sex == "M", [1.2, 0, 0])
 y = X @ [1, 1, 0] + rng.logistic(size=2400) > 0.6
 
 for max_gap in (None, 0.02):
-    model = ffml.FairMetaClassifier(
-        notion="predictive-equality",
-        max_gap=max_gap,
-        settings={"inner.num_steps": 1, "num_outer_steps": 30, "tasks_per_round": 8},
-    )
+    model = ffml.FairMetaClassifier(notion="predictive-equality", max_gap=max_gap)
     model.fit(X, y, sensitive_features=sex, tasks=town)
     last = model.rounds_[6:]
     [column] = last[0].tables

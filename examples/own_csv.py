@@ -15,7 +15,6 @@ import numpy as np
 from ffml.runs.gate import check
 
 ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
-QUICK = ["--set", "num_outer_steps=20", "--set", "tasks_per_round=8"]
 
 
 def write_loans(path: Path, months: range, seed: int) -> Path:
@@ -42,7 +41,7 @@ with TemporaryDirectory() as folder:
     run, decisions = Path(folder, "run"), Path(folder, "decisions.csv")
     table = write_loans(Path(folder, "loans.csv"), range(1, 10), seed=0)
     ffml("inspect", table, *ROLES, "--drop", "applicant")
-    ffml("run", table, *ROLES, "--drop", "applicant", *QUICK, "--out", run)
+    ffml("run", table, *ROLES, "--drop", "applicant", "--out", run)
     for finding in check(run, min_dp=0.5, max_violation=0.2):
         print(f"{finding.answer}: {finding.sentence()}")
     known = write_loans(Path(folder, "known.csv"), range(10, 11), seed=1)  # outcomes so far

@@ -25,9 +25,7 @@ def parity(y_true, y_pred, *, sensitive_features):
     return ffml.online.metrics.demographic_parity_ratio(table)
 
 
-classifier = ffml.FairMetaClassifier(
-    shots=50, settings={"inner.num_steps": 1, "num_outer_steps": 20, "tasks_per_round": 4}
-)
+classifier = ffml.FairMetaClassifier(shots=50)
 classifier.set_fit_request(sensitive_features=True, tasks=True)
 squares = make_column_transformer(
     (PolynomialFeatures(2, include_bias=False), [2]), remainder="passthrough"

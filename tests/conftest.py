@@ -1,6 +1,7 @@
+import gc
 import os
 import sys
-from pathlib import Path
+import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Most of the tests' time goes into compiling: let XLA try less hard, here and in subprocesses.
@@ -9,19 +10,30 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "
     "--xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1",
 )
-# Many tests build the same program: compile it once for all of them.
-os.environ["FFML_JAX_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
+# Many tests build the same programs: each is compiled once, for all workers and subprocesses of
+# this run, and forgotten when it ends (unless FFML_JAX_CACHE says where to keep them).
+if "FFML_JAX_CACHE" not in os.environ:
+    _compiled = tempfile.TemporaryDirectory(prefix="ffml-tests-", ignore_cleanup_errors=True)
+    os.environ["FFML_JAX_CACHE"] = _compiled.name
 os.environ["JAX_COMPILATION_CACHE_DIR"] = os.environ["FFML_JAX_CACHE"]
-os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.3"
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 import jax
 import numpy as np
 import pytest
+from inside import call_main
 
 jax.config.update("jax_num_cpu_devices", 2)
+# Tracing makes many objects that live on: look for garbage among them less often.
+gc.set_threshold(50_000, 20, 100)
 
 from ffml.base import Schema, SensitiveColumn, Stream, Task  # noqa: E402
+
+# Python as the examples are run: nothing may warn, but for who reads what another process is just
+# writing to the compilation cache, and compiles it anew (see pyproject.toml).
+HALF_WRITTEN = "ignore:Error reading persistent compilation cache entry"
+STRICT_PYTHON = [sys.executable, "-W", "error", "-W", HALF_WRITTEN, "-X", "utf8"]
 
 
 @pytest.fixture
@@ -57,20 +69,12 @@ def make_stream(schema):
 @pytest.fixture
 def run_main(tmp_path, monkeypatch, capsys):
     """Call the entry point in this process: as a person would, but without a second of start-up."""
-    from ffml import runtime
-    from ffml.cli import main
-
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        runtime, "configure", lambda *args, **kwargs: None
-    )  # JAX has started already
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ffml", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
+        code = call_main(monkeypatch, arguments)
         captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
+        return code, captured.out, captured.err
 
     return run
 

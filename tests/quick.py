@@ -7,4 +7,4 @@ def sets(*settings):
 
 
 QUICK = ["--method", "ffml", *sets("num_outer_steps=2", "inner.num_steps=1", "shots=10")]
-SMALL = sets("tasks_per_round=4", "rows_per_task=64")
+SMALL = sets("tasks_per_round=3", "rows_per_task=64")

@@ -53,7 +53,7 @@ def test_benchmarks_run(script, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr
     assert re.search(printed, done.stdout), done.stdout

@@ -8,6 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import STRICT_PYTHON
+from typer.testing import CliRunner
+
+from ffml.cli import app
 
 ROOT = Path(__file__).parents[1]
 WITH_COMMANDS = ["monthly.md"]  # pages whose Python needs what their commands leave
@@ -36,11 +40,11 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
         pytest.skip("no Python on this page, or it is run with the commands in between")
     code = f"\nprint({END!r})\n".join(code for code, _ in found)
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-X", "utf8", "-c", code],
+        [*STRICT_PYTHON, "-c", code],
         cwd=tmp_path,
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr
     printed = done.stdout.split(f"{END}\n")
@@ -57,7 +61,7 @@ def test_a_page_runs_from_its_top_to_its_end(name, tmp_path):
     before, shown = "", ""
     for language, block, expected in re.findall(pattern, text, re.MULTILINE | re.DOTALL):
         if language == "python":
-            words = [[sys.executable, "-W", "error", "-X", "utf8", "-c", f"{before}\n{block}"]]
+            words = [[*STRICT_PYTHON, "-c", f"{before}\n{block}"]]
             before += f"{block}\n"
         else:
             words = [[sys.executable, "-m", *shlex.split(line)] for line in block.splitlines()]
@@ -73,10 +77,8 @@ def test_a_page_runs_from_its_top_to_its_end(name, tmp_path):
 @cache
 def help_of(command):
     """Return what a command's --help prints, nothing if there is no such command."""
-    text = subprocess.run(
-        [sys.executable, "-m", "ffml", command, "--help"], capture_output=True, text=True
-    )
-    return "" if text.returncode else text.stdout
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    return "" if shown.exit_code else shown.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -2,10 +2,10 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from conftest import STRICT_PYTHON
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -52,11 +52,11 @@ SHOWS = {
 def test_example(example, tmp_path):
     assert len(example.read_text(encoding="utf-8").splitlines()) < 60
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-X", "utf8", example],
+        [*STRICT_PYTHON, example],
         cwd=tmp_path,
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr
     assert SHOWS[example.stem](done.stdout.strip().splitlines()), done.stdout

@@ -9,7 +9,7 @@ QUICK = {
     "inner.num_steps": 1,
     "num_outer_steps": 10,
     "outer_lr": 0.05,
-    "tasks_per_round": 4,
+    "tasks_per_round": 3,
     "rows_per_task": 64,
 }
 

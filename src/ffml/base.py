@@ -255,6 +255,8 @@ class Learner(NamedTuple):
     describe: Callable[[Any, Array], Array] = lambda knowledge, x: x  # -> x and more columns
     study: Callable[[Array, Any, LabelledTask], Any] | None = None  # key, state, tasks -> state
     chances: Callable[[Params, Array], Array] | None = None  # params, x -> P(label 1) (n,)
+    unpriced: Callable[[Params, Array], Array] | None = None  # as predict, if no gap were bounded
+    remarks: Callable[[Any], tuple[str, ...]] = lambda knowledge: ()  # sentences for the report
 
 
 Method = Callable[[Problem], Learner]

@@ -1,10 +1,10 @@
 """Checks at the border: one line, naming what was given and what would do."""
 
 import difflib
+import sys
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-import jax
 import numpy as np
 
 from ffml.base import FFMLError
@@ -20,7 +20,7 @@ def positive(**values: Any) -> None:
     ffml.base.FFMLError: inner_lr must be > 0, got 0.0
     """
     for name, value in values.items():
-        if not isinstance(value, jax.core.Tracer) and not (value > 0 and np.isfinite(value)):
+        if not _is_traced(value) and not (value > 0 and np.isfinite(value)):
             raise FFMLError(f"{name} must be > 0, got {value}")
 
 
@@ -32,7 +32,7 @@ def at_least(minimum: float, **values: Any) -> None:
     ffml.base.FFMLError: num_inner_steps must be >= 1, got 0
     """
     for name, value in values.items():
-        if not isinstance(value, jax.core.Tracer) and not (value >= minimum and np.isfinite(value)):
+        if not _is_traced(value) and not (value >= minimum and np.isfinite(value)):
             raise FFMLError(f"{name} must be >= {minimum}, got {value}")
 
 
@@ -44,7 +44,7 @@ def at_most(maximum: float, **values: Any) -> None:
     ffml.base.FFMLError: memory must be <= 1, got 2
     """
     for name, value in values.items():
-        if not isinstance(value, jax.core.Tracer) and not value <= maximum:
+        if not _is_traced(value) and not value <= maximum:
             raise FFMLError(f"{name} must be <= {maximum}, got {value}")
 
 
@@ -60,3 +60,9 @@ def one_of(what: str, name: str, choices: Mapping[str, T]) -> T:
     near = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'? Known" if near else "known"
     raise FFMLError(f"unknown {what} '{name}'; {hint}: {', '.join(choices)}")
+
+
+def _is_traced(value: Any) -> bool:
+    """Tell a value within a program that JAX compiles; without JAX there is none."""
+    jax = sys.modules.get("jax")  # not imported here: reading tables needs no JAX
+    return jax is not None and isinstance(value, jax.core.Tracer)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ffml.base import Array
+
 # What a draw is for. Numbers are part of what a seed means: add new ones at the end.
 SPLIT, SUPPORT, KEEP, DRAW, ROTATE, UNLABELLED, ORDER = range(7)
 
@@ -15,3 +17,10 @@ def draws(seed: int, round_: int, purpose: int) -> np.random.Generator:
     (True, False)
     """
     return np.random.default_rng([seed, round_, purpose])
+
+
+def generator(key: Array) -> np.random.Generator:
+    """Return NumPy's random numbers for a key of JAX."""
+    import jax
+
+    return np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())

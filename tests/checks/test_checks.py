@@ -56,6 +56,46 @@ def test_a_learner_of_ones_own_passes():
     check_learner(Direction.method)
 
 
+class Rounding(Direction):
+    def init(self, key):
+        return np.zeros(3, np.float32)
+
+
+def test_a_learner_whose_checkpoints_could_not_be_read_is_named():
+    refused(check_learner, Rounding.method, "update returns arrays of other types than init")
+
+
+def of_ones(known, x):
+    return np.c_[x, np.ones(len(x))]
+
+
+@pytest.mark.parametrize(
+    ("describe", "message"),
+    [
+        (of_ones, None),
+        (lambda known, x: of_ones(known, x)[:, ::-1], "describe changes features"),
+        (lambda known, x: np.c_[x, x.sum(0, keepdims=True) + 0 * x], "a row's columns depend on"),
+        (lambda known, x: np.c_[x, np.full(len(x), np.nan)], "describe adds numbers that are not"),
+    ],
+)
+def test_columns_that_a_learner_must_not_add_are_named(describe, message):
+    def method(problem):
+        learner = Direction.method(problem)
+        return learner._replace(
+            describe=describe,
+            adapt=lambda known, batch: learner.adapt(known, batch._replace(x=batch.x[:, :3])),
+            predict=lambda params, x: x[:, :3] @ params,
+            update=lambda key, state, task, memory: learner.update(
+                key, state, task._replace(x=task.x[:, :3]), memory
+            ),
+        )
+
+    if message is None:
+        check_learner(method)
+    else:
+        refused(check_learner, method, message)
+
+
 class ByChance(Direction):
     def update(self, key, state, task, memory):
         return np.random.default_rng().normal(size=3), super().update(key, state, task, memory)[1]

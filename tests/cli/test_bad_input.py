@@ -47,7 +47,7 @@ def test_bad_tables(case, tmp_path, run_main):
 CONFIGS = {
     "unknown key": ({"outr_lr": 0.1}, "unknown setting 'outr_lr'; did you mean 'outer_lr'? See"),
     "unknown key of a run": ({"run": {"sed": 1}}, "unknown setting 'sed'; did you mean 'seed'?"),
-    "another's setting": ({"penalty": 0.1}, "unknown setting of ffml 'penalty'"),
+    "another's setting": ({"method": "ffml", "penalty": 0.1}, "unknown setting of ffml 'penalty'"),
     "bound out of range": ({"max_gap": [-1.0]}, "max_gap must be >= 0, got -1"),
     "wrong kind": ([1, 2], "holds no settings; it must be an object"),
     "unknown method": ({"method": "fml"}, "unknown method 'fml'; did you mean 'ffml'?"),
@@ -196,7 +196,11 @@ WRONG = [
     (("run", "recipe"), 5, "config.json does not say what to run; restore a copy of it"),
     (("run", "recipe", "method"), ["ffml"], "setting 'method' takes a word, got ('ffml',)"),
     (("run", "recipe", "wrappers"), "evened", "setting 'wrappers' takes a list of words, got 'ev"),
-    (("run", "recipe", "wrappers"), ["no"], "unknown wrapper 'no'; known: corrected, evened"),
+    (
+        ("run", "recipe", "wrappers"),
+        ["no"],
+        "unknown wrapper 'no'; known: boosted, corrected, evened",
+    ),
     (
         ("run", "recipe", "settings"),
         {"inner.lr": "a"},

@@ -8,7 +8,16 @@ from loans import ROLES, write_loans
 
 from ffml.data.tables import _csv, _sql
 
-SMALL = ["--set", "num_outer_steps=2", "--set", "inner.num_steps=1", "--set", "shots=10"]
+SMALL = [
+    "--method",
+    "ffml",
+    "--set",
+    "num_outer_steps=2",
+    "--set",
+    "inner.num_steps=1",
+    "--set",
+    "shots=10",
+]
 
 
 @pytest.fixture

@@ -209,11 +209,11 @@ REFUSED_PARAMETERS = {
         "'low'",
     ),
     "unknown setting": (
-        {"settings": {"depth": 3}},
+        {"method": "ffml", "settings": {"depth": 3}},
         f"unknown setting of ffml 'depth'; known: {SETTINGS}",
     ),
     "setting of another model": (
-        {"settings": {"model.hidden": [8]}},
+        {"method": "ffml", "settings": {"model.hidden": [8]}},
         f"unknown setting of ffml 'model.hidden'; did you mean 'model'? Known: {SETTINGS}",
     ),
     "parameter as setting": (
@@ -233,14 +233,10 @@ REFUSED_PARAMETERS = {
         f"unknown wrapper 'evenned'; did you mean 'evened'? Known: {', '.join(WRAPPERS)}",
     ),
     "setting of another wrapper": (
-        {"settings": {"evened.memory": 0.5}},
+        {"method": "ffml", "settings": {"evened.memory": 0.5}},
         "'evened.memory' is a setting of the wrapper 'evened'; add --with evened",
     ),
-    "nothing to keep within bounds": (
-        {"wrappers": "evened", "max_gap": None},
-        "the wrapper 'evened' keeps bounds, and nothing is bounded; give one",
-    ),
-    "bad setting": ({"settings": {"inner.lr": 0}}, "inner.lr must be > 0, got 0"),
+    "bad setting": ({"method": "ffml", "settings": {"inner.lr": 0}}, "inner.lr must be > 0, got 0"),
     "bad policy": (
         {"settings": {"memory_policy": "recents"}},
         "unknown memory policy 'recents'; did you mean 'recent'? Known: all, recent, reservoir",

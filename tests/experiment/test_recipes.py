@@ -87,14 +87,14 @@ def test_presets_name_only_what_there_is(method, name):
 )
 def test_what_does_not_exist_is_refused_with_the_nearest(given, message):
     with pytest.raises(FFMLError) as caught:
-        configure_run("adult", given)
+        configure_run("adult", {"method": "ffml"} | given)
     assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
 
 
 def test_a_part_that_is_exchanged_takes_the_presets_settings_of_the_old_one_with_it():
-    default = configure_run("adult", {})
+    default = configure_run("adult", {"method": "ffml"})
     assert default.recipe.part("outer") == "pooled"
-    exchanged = configure_run("adult", {"outer": "loss-only", "model": "mlp"})
+    exchanged = configure_run("adult", {"method": "ffml", "outer": "loss-only", "model": "mlp"})
     assert exchanged.settings["outer"] == "loss-only"
     assert not [name for name in exchanged.settings if name.startswith("outer.pen")]
     kept = configure_run("adult", {"method": "m-ftml", "outer": "pooled"})
@@ -110,7 +110,8 @@ def test_what_is_given_wins_over_the_preset_and_that_over_defaults():
     assert config.settings["damping"] == 60.0  # the paper's
     assert config.settings["radius"] == 100.0  # the method's
     assert (config.seed, config.max_gap) == (3, (0.1,))
-    assert configure_run("adult", {}).recipe.wrappers == ("corrected",)
+    assert configure_run("adult", {"method": "ffml"}).recipe.wrappers == ("corrected",)
+    assert configure_run("adult", {}).recipe == Recipe("leader", ("evened", "boosted"))
     assert configure_run("adult", {"wrappers": ()}).recipe.wrappers == ()
 
 

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 NUMBERS = Path(__file__).with_name("numbers.json")
-ROUNDS = 5
+ROUNDS = 4
 CASES = [
     (preset, data, seed)
     for preset in ("paper", "default")
@@ -26,7 +26,7 @@ def numbers(preset, data, seed):
     from ffml.experiment.build import build
     from ffml.experiment.config import configure_run
 
-    given = {"num_outer_steps": 10, "seed": seed, "max_gap": (0.02,)}
+    given = {"method": "ffml", "num_outer_steps": 3, "seed": seed, "max_gap": (0.02,)}
     run = build(configure_run(data, given, preset))
     rounds = [run.loop.step(task) for task in islice(run.stream.tasks(), ROUNDS)]
     leaves = jax.tree.leaves(run.loop.pair.params)

@@ -16,6 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from ffml import FairMetaClassifier
 from ffml.base import FFMLError
@@ -50,11 +51,15 @@ def met(learner, schema, rows=(300, 200)):
     Features have a product in them that no linear model sees.
     """
     first, second = (crossed(random_task(i, n, schema)) for i, n in enumerate(rows))
-    kept = bounded(first, schema, 200, np.random.default_rng(0))
+    kept = kept_rows(first, schema, 200)
     state, _ = learner.update(None, learner.init(jax.random.key(0)), kept, None)
     support = support_batch(second, schema, np.arange(100), 20, np.random.default_rng(0))
     parts = zip(task_rows(kept), support_rows(support), strict=True)
     return state, support, [np.concatenate(part) for part in parts]
+
+
+def kept_rows(task, schema, rows):
+    return bounded(task, schema, rows, np.random.default_rng(0))
 
 
 def crossed(task):
@@ -79,7 +84,8 @@ def test_a_refit_is_the_classifier_on_weighted_rows(schema, problem, classifier,
             max_iter=8, max_leaf_nodes=15, l2_regularization=1.0, early_stopping=False
         )
     x = x.astype(float)
-    oracle.fit(x, y, sample_weight=even(y, times, positive_weight))
+    with threadpool_limits(1):
+        oracle.fit(x, y, sample_weight=even(y, times, positive_weight))
     logits = learner.predict(learner.adapt(state, support), x)
     expected = oracle.predict_proba(x)[:, 1].clip(1e-6, 1 - 1e-6)
     np.testing.assert_allclose(1 / (1 + np.exp(-logits)), expected, atol=1e-9)
@@ -99,7 +105,8 @@ def test_fairlearn_over_boosting_is_a_direct_fit_kept_as_arrays(schema, problem)
         reductions.DemographicParity(difference_bound=0.01),
         max_iter=3,
     )
-    oracle.fit(x, y, sensitive_features=s[:, 0])
+    with threadpool_limits(1):
+        oracle.fit(x, y, sensitive_features=s[:, 0])
     mixture = learner.adapt(state, support)
     assert len(mixture.members) > 1 and all(type(m) is Forest for m in mixture.members)
     assert all(type(leaf) is np.ndarray for leaf in jax.tree.leaves(mixture))
@@ -118,7 +125,7 @@ def test_rows_of_one_label_decide_it_and_no_rows_decide_0(schema, problem, metho
         state = learner.init(jax.random.key(0))
         if label is not None:
             same = task._replace(y=np.full(60, label))
-            state, _ = learner.update(None, state, bounded(same, schema, 64, None), None)
+            state, _ = learner.update(None, state, kept_rows(same, schema, 64), None)
         decided = learner.predict(learner.adapt(state, nobody), task.x) > 0
         assert (decided == bool(label)).all()
 
@@ -226,7 +233,7 @@ def test_a_boosted_refit_on_the_command_line(run_main, tmp_path):
     )
     roles = ["--label", "y", "--sensitive", "sex", "--task", "town"]
     start = ["run", "t.csv", *roles, "--method", "refit", "--set", "classifier=boosting", "--quiet"]
-    code, _, err = run_main(*start, "--with", "evened", "--rounds", 3, "--out", "run")
+    code, _, err = run_main(*start, "--with", "evened", "--set", "rounds=3", "--out", "run")
     assert code == 0, err
     written = json.loads(Path("run/config.json").read_text())
     assert written["settings"]["classifier"] == "boosting"

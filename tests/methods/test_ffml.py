@@ -305,7 +305,7 @@ def test_an_entry_that_no_query_measures_keeps_its_multiplier(schema):
     for outer in (mean_over_tasks(), pooled()):
         learner = ffml(
             problem,
-            primal_dual_steps(1.0),
+            primal_dual_steps(1.0, 1),
             outer,
             initial_multiplier=2.0,
             num_outer_steps=9,

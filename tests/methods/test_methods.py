@@ -239,8 +239,10 @@ def seen_and_support(learner, schema, *, shots=100):
     for task in (first, second):
         state, _ = learner.update(None, state, padded(kept_rows(task, schema)), None)
     support = support_batch(third, schema, np.arange(30), shots, np.random.default_rng(0))
-    third = Task("", *(part[:30] for part in third[1:]))
-    whole = (np.concatenate(parts) for parts in zip(first[1:], second[1:], third[1:], strict=True))
+    third = Task("", *(part[:30] for part in third[1:4]))
+    whole = (
+        np.concatenate(parts) for parts in zip(first[1:4], second[1:4], third[1:4], strict=True)
+    )
     return state, support, *whole
 
 

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 from loans import write_loans
+from quick import SMALL, sets
 from workshop import CONFIG, Workshop, exact, hurry
 
 from ffml.base import FFMLError
@@ -23,21 +24,16 @@ from ffml.runs.generations import newest_generation
 from ffml.runs.trees import leaves_by_name
 from ffml.studies.compare import RunSpec, Store, run_cells
 
-STEEP = {"inner.lr": 1e30, "outer_lr": 1e30, "optimizer": "sgd", "num_outer_steps": 2}
-STEPS = ["--set", "inner.lr=1e30", "--set", "outer_lr=1e30", "--set", "optimizer=sgd"]
-QUICK = [
-    "--method",
-    "ffml",
-    "--set",
-    "num_outer_steps=2",
-    "--set",
-    "inner.num_steps=1",
-    "--set",
-    "shots=10",
-    "--quiet",
-]
-SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=64"]
-WILD = ["--set", "rounds=1", "--set", "inner.lr=1e30"]
+STEEP = {
+    "inner.lr": 1e30,
+    "outer_lr": 1e30,
+    "optimizer": "sgd",
+    "num_outer_steps": 2,
+    "inner.num_steps": 1,
+}
+STEPS = sets("inner.lr=1e30", "outer_lr=1e30", "optimizer=sgd")
+QUICK = ["--method", "ffml", *sets("num_outer_steps=2", "inner.num_steps=1", "shots=10"), "--quiet"]
+WILD = sets("rounds=1", "inner.lr=1e30")
 RATES = "outer_lr, dual_lr or inner.lr"
 LOWER = "diverged: its numbers are no longer finite; lower"
 
@@ -57,16 +53,20 @@ def test_every_method_starts_finite(method):
 @pytest.mark.parametrize(
     ("method", "settings", "names"),
     [
-        ("ffml", {"inner.lr": 1e30}, RATES),
-        ("m-ftml", {"inner.lr": 1e30, "optimizer": "adam"}, "outer_lr or inner.lr"),
+        ("ffml", {"inner.lr": 1e30, "inner.num_steps": 1}, RATES),
+        (
+            "m-ftml",
+            {"inner.lr": 1e30, "inner.num_steps": 1, "optimizer": "adam"},
+            "outer_lr or inner.lr",
+        ),
         ("twp", {"lr": 1e38, "penalty": 1e6}, "lr"),
     ],
 )
 def test_a_round_that_diverges_changes_nothing(method, settings, names):
     steps = "num_outer_steps" if method in ("ffml", "m-ftml") else "num_steps"
     options = {"num_tasks": 9, "rows_per_task": (20, 40)}
-    recipe = Recipe(method, settings=settings | {steps: 3})
-    config = RunConfig("synthetic", options, recipe=recipe, tasks_per_round=2, shots=4)
+    recipe = Recipe(method, settings=settings | {steps: 2})
+    config = RunConfig("synthetic", options, recipe=recipe, tasks_per_round=3, shots=4)
     loop, stream = (experiment := build(config)).loop, experiment.stream
     before = None
     with pytest.raises(FFMLError, match=rf"^round \d \(task 'task \d'\) {LOWER} {names}$"):
@@ -135,7 +135,7 @@ def test_the_classifier_keeps_what_it_had_learned():
     rng = np.random.default_rng(0)
     x, sex = rng.normal(size=(80, 2)), rng.choice(["f", "m"], 80)
     y = x[:, 0] > 0
-    steep = FairMetaClassifier(shots=10, settings=STEEP | {"tasks_per_round": 2})
+    steep = FairMetaClassifier("ffml", shots=10, settings=STEEP | {"tasks_per_round": 2})
     with pytest.raises(FFMLError, match=rf"^round 2 \(task 'part 2'\) {LOWER} outer_lr"):
         steep.fit(x, y, sensitive_features=sex)
     model = FairMetaClassifier(**steep.get_params()).partial_fit(x, y, sensitive_features=sex)
@@ -150,7 +150,12 @@ def test_the_classifier_keeps_what_it_had_learned():
 
 
 def test_a_cell_that_diverges_fails_with_the_reason(tmp_path):
-    given = STEEP | {"data_options": CONFIG.data_options, "tasks_per_round": 2, "shots": 4}
+    given = STEEP | {
+        "method": "ffml",
+        "data_options": CONFIG.data_options,
+        "tasks_per_round": 2,
+        "shots": 4,
+    }
     config = configure_run("synthetic", given)
     with pytest.raises(FFMLError, match=r"1 of 1 runs failed.*steep on .*round 2 .* diverged: its"):
         run_cells([RunSpec("steep", config)], Store(tmp_path / "cells"), workers=1)

@@ -99,10 +99,12 @@ def test_every_kind_of_table_gives_the_same_counts(tmp_path):
 
 
 def test_time_puts_rounds_in_order_and_a_task_keeps_that_of_the_rows(tmp_path):
-    rows = [["10", "F", "n", "yes", ""], ["9", "M", "n", "no", ""], ["11", "F", "n", "no", ""]]
+    days = ["17.10.2024 08:30", "3.9.2024", "1.11.2024", "30.9.2024"]
+    rows = [[day, "FM"[i % 2], "n", "yes" if i else "no", ""] for i, day in enumerate(days)]
     path = write(tmp_path / "d.csv", rows)
-    assert read(path, task="month").tasks == ("10", "9", "11")
-    assert read(path, time="month").tasks == ("9", "10", "11")
+    assert read(path, task="month").tasks == tuple(days)
+    assert read(path, time="month", by="month").tasks == ("2024-09", "2024-10", "2024-11")
+    assert read(path, time="month", by="year").counts["sex"].sum() == len(rows)
     assert read(path).tasks == ("all rows",) and read(path).by is None
 
 
@@ -215,8 +217,8 @@ BAD = {
     ),
     "task and time": (["d.csv", *ROLES, "--task", "month", "--time", "month"], "give one of them"),
     "which is positive": (
-        ["d.csv", "--decision", "approved", "--sensitive", "sex"],
-        "decision column 'approved' holds 'no' and 'yes'; say which one is the favourable outcome "
+        ["d.csv", "--decision", "sex", "--sensitive", "region"],
+        "decision column 'sex' holds 'F' and 'M'; say which one is the favourable outcome "
         "(--positive)",
     ),
     "many decisions": (
@@ -239,6 +241,13 @@ BAD = {
         "'repaid' is empty; leave",
     ),
     "time that is none": (["d.csv", *ROLES, "--time", "region"], "time column 'region' holds '"),
+    "period": (["d.csv", *ROLES, "--time", "month", "--by", "moon"], "--by must be one of day, "),
+    "by alone": (["d.csv", *ROLES, "--by", "month"], "name it with --time COLUMN"),
+    "no setting of an audit": (
+        ["d.csv", *ROLES, "--set", "data.order=month"],
+        "'data.order' has no use in an audit; --set takes data.intersect, data.drop_missing, ",
+    ),
+    "no setting of a table": (["d.csv", *ROLES, "--set", "seed=1"], "'seed' has no use in an aud"),
     "too many rounds": (["many.csv", *ROLES, "--task", "id"], "holds more than 10,000 different"),
     "gap": (["d.csv", *ROLES, "--max-gap", "5"], "--max-gap must be between 0 and 1, got 5.0"),
     "notion alone": (["d.csv", *ROLES, "--notion", "equalized-odds"], "give --max-gap too"),
@@ -280,6 +289,13 @@ def test_rows_with_holes_can_be_left_out(tmp_path):
     rows = [["2024-01", "", "north", "no", "1"], *rows_of()]
     found = read(write(tmp_path / "d.csv", rows), drop_missing=True, task="month")
     assert (found.rows, found.dropped_rows) == (len(rows) - 1, 1)
+
+
+def test_seldom_options_are_given_with_set(tmp_path, run_main):
+    path = write(tmp_path / "d.csv", [["2024-01", "", "north", "no", "1"], *rows_of(months=2)])
+    sets = ["--set", "data.drop_missing=true", "--set", "data.intersect=true"]
+    code, out, _ = run_main("audit", path, *ROLES, "--sensitive", "region", *sets)
+    assert code == 0 and "sex×region: F×north" in out and "1 row with missing values" in out
 
 
 def test_labels_take_the_value_of_decisions_where_they_share_it(tmp_path):

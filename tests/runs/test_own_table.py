@@ -10,19 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from inside import run_inside
 from loans import ROLES, write_loans
+from quick import SMALL, sets
 
-QUICK = [
-    "--method",
-    "ffml",
-    "--set",
-    "num_outer_steps=3",
-    "--set",
-    "inner.num_steps=1",
-    "--set",
-    "shots=20",
-]
-SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=64"]
+QUICK = ["--method", "ffml", *sets("num_outer_steps=3", "inner.num_steps=1", "shots=20")]
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +23,7 @@ def learned(tmp_path_factory):
     folder = tmp_path_factory.mktemp("own")
     table = write_loans(folder / "loans.csv")
     arguments = [table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", folder / "run"]
-    done = subprocess.run(
-        [sys.executable, "-m", "ffml", "run", *arguments],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    run_inside(folder, "run", *arguments)
     return folder
 
 

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from faults import Disk, Killed
+from quick import QUICK, SMALL
 from workshop import Workshop, hurry, outcome, play, rows_shown
 
 from ffml.base import FFMLError
@@ -184,17 +185,6 @@ def test_two_processes_do_not_write_to_one_folder(workshop, tmp_path):
 
 # -- the command line, and real kills --------------------------------------------------------
 
-QUICK = [
-    "--method",
-    "ffml",
-    "--set",
-    "num_outer_steps=2",
-    "--set",
-    "inner.num_steps=1",
-    "--set",
-    "shots=10",
-]
-SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=64"]
 MEMORY = ["--set", "memory_policy=recent", "--set", "memory_capacity=6"]
 ARGUMENTS = ["synthetic", *QUICK, *SMALL, *MEMORY]
 
@@ -212,7 +202,7 @@ def ffml(*arguments, cwd):
 
 def finished(*arguments, cwd):
     child = ffml(*arguments, cwd=cwd)
-    out, err = child.communicate(timeout=300)
+    out, err = child.communicate(timeout=1800)
     assert child.returncode == 0, err
     return out
 
@@ -221,16 +211,16 @@ def test_sigkill_and_resume_on_the_command_line(tmp_path):
     finished(*ARGUMENTS, "--out", "whole", cwd=tmp_path)
     rng, checkpoints = random.Random(0), tmp_path / "run" / "checkpoint"
     arguments = [*ARGUMENTS, "--out", "run"]
-    for goal in (2, 9, 16):  # rounds done, about, when the signal comes
+    for goal in (3, 12):  # rounds done, about, when the signal comes
         child = ffml(*arguments, cwd=tmp_path)
-        deadline = time.monotonic() + 200
+        deadline = time.monotonic() + 600
         while time.monotonic() < deadline and child.poll() is None:
             if any(checkpoints.glob(f"round-{goal:06d}.*")):
                 break
             time.sleep(0.001)
         time.sleep(rng.uniform(0, 0.02))
         child.send_signal(signal.SIGKILL)
-        child.communicate(timeout=100)
+        child.communicate(timeout=1800)
         assert child.returncode == -signal.SIGKILL
         arguments = ["--resume", "run"]
     finished(*arguments, cwd=tmp_path)

@@ -1,28 +1,18 @@
 """Files that are whole but do not make sense: one line, soon, instead of a traceback or a hang."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from inside import run_inside
+from quick import SMALL, sets
 
 from ffml.base import FFMLError
 from ffml.experiment.config import RunConfig, check_settings
 from ffml.limits import LARGEST
 from ffml.runs.container import pack, read
 
-QUICK = [
-    "--method",
-    "ffml",
-    "--set",
-    "num_outer_steps=1",
-    "--set",
-    "inner.num_steps=1",
-    "--set",
-    "shots=5",
-    "--quiet",
-]
+QUICK = ["--method", "ffml", *sets("num_outer_steps=1", "inner.num_steps=1", "shots=5"), "--quiet"]
 ROLES = ["--label", "y", "--sensitive", "sex", "--task", "town"]
 ROWS = [
     f"{20 + i % 50},{'ab'[i % 2]},{'FM'[i % 3 == 0]},{i % 5 < 2:d},{i // 30}" for i in range(90)
@@ -34,8 +24,7 @@ def learned(tmp_path_factory):
     """A folder with a table and the model of a run on it."""
     folder = tmp_path_factory.mktemp("sound")
     (folder / "t.csv").write_text("\n".join(["age,job,sex,y,town", *ROWS]) + "\n")
-    command = ["run", folder / "t.csv", *ROLES, *QUICK, "--out", folder / "run"]
-    subprocess.run([sys.executable, "-m", "ffml", *command], check=True, capture_output=True)
+    run_inside(folder, "run", folder / "t.csv", *ROLES, *QUICK, *SMALL, "--out", folder / "run")
     return folder
 
 
@@ -159,5 +148,5 @@ def test_limits_hold_for_data_too():
     for options in ({"num_tasks": LARGEST + 1}, {"rows_per_task": (10, 10**12)}):
         with pytest.raises(FFMLError, match="must be <= 10000000, got"):
             check_settings(RunConfig("synthetic", options))
-    with pytest.raises(FFMLError, match="bounds has 101 entries; the limit is 100"):
+    with pytest.raises(FFMLError, match="max_gap has 101 entries; the limit is 100"):
         check_settings(RunConfig("synthetic", max_gap=(0.1,) * 101))

@@ -146,14 +146,14 @@ def test_cells_that_a_table_would_mix_up_are_refused(stored):
 def test_protocols():
     clean, paper = (plan(["adult"], ["ffml"], protocol=name) for name in ("clean", "paper"))
     assert [cell.config.seed for cell in clean] == [0, 1, 2, 3, 4]
-    assert clean[0].config == configure_run("adult", {})
+    assert clean[0].config == configure_run("adult", {"method": "ffml"})
     assert len(paper) == 20 and {cell.config.seed for cell in paper} == set(range(10))
     assert {cell.config.validation_fraction for cell in paper} == {0.9, 0.3}
     expected = {"augment_to": 2500, "validation_fraction": 0.9}
     assert paper[0].config == configure_run("adult", expected, "paper")
     own = plan(["adult"], ["ffml"], protocol="paper", preset="default", validation=[0.3], seeds=[3])
     assert [cell.config for cell in own] == [
-        configure_run("adult", {"augment_to": 2500, "validation_fraction": 0.3, "seed": 3})
+        configure_run("adult", expected | {"method": "ffml", "seed": 3, "validation_fraction": 0.3})
     ]
     assert len({cell.key for cell in plan()}) == 3 * 5 * len(METHODS)
     assert set(PROTOCOLS) == {"clean", "paper"}
@@ -289,7 +289,7 @@ def python(folder, *words, **more):
     if more:
         return subprocess.Popen(command, cwd=folder, env=environment, text=True, **more)
     done = subprocess.run(
-        command, cwd=folder, env=environment, text=True, capture_output=True, timeout=300
+        command, cwd=folder, env=environment, text=True, capture_output=True, timeout=1800
     )
     assert done.returncode == 0, done.stderr
     return done
@@ -309,7 +309,7 @@ def test_a_comparison_goes_on_after_a_kill_and_after_an_interruption(
         child = python(
             tmp_path, "-m", "ffml", *COMPARE, stdout=pipe, stderr=pipe, start_new_session=True
         )
-        deadline = time.monotonic() + 200
+        deadline = time.monotonic() + 600
         while len(list(cells.glob("*.safetensors"))) <= len(kept) and time.monotonic() < deadline:
             assert child.poll() is None, child.stderr.read()
             time.sleep(0.01)
@@ -317,7 +317,7 @@ def test_a_comparison_goes_on_after_a_kill_and_after_an_interruption(
             child.kill()  # the parent alone: its worker must notice
         else:
             os.killpg(child.pid, signal.SIGINT)  # as Ctrl-C does
-        out, err = child.communicate(timeout=60)  # the pipes close when the last process ends
+        out, err = child.communicate(timeout=600)  # the pipes close when the last process ends
         for name, data in kept.items():
             assert (cells / name).read_bytes() == data
         kept |= {path.name: path.read_bytes() for path in cells.glob("*.safetensors")}
@@ -391,7 +391,7 @@ BAD = [
     (["--seeds", "crime="], "--seeds takes seeds such as 0-4 or 0,1,2, got ''"),
     (["--seeds", "crme=0-4"], "unknown data set in seeds 'crme'; did you mean 'crime'?"),
     (["--set", "rounds"], "--set takes NAME=VALUE such as outer_lr=0.1, got 'rounds'"),
-    (["--set", "nothing=1"], "unknown setting 'nothing'; see 'ffml methods ffml'"),
+    (["--set", "zzz=1"], "unknown setting 'zzz'; see 'ffml methods ffml'"),
     (["--set", "problem.l2=small"], "setting 'problem.l2' takes a number, got 'small'"),
     (["--set", "num_outer_steps=2.5"], "setting 'num_outer_steps' takes a whole number, got '2.5'"),
     (["--set", "inner.lr=null"], "setting 'inner.lr' takes a number, got 'null'"),

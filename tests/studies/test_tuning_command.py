@@ -18,7 +18,7 @@ def test_the_command(run_main, tmp_path):
     arguments = ["tune", "synthetic", *SMALL, "--seeds", "100,101", "--grid", "lr=0.1,0.5"]
     code, out, err = run_main(*arguments, "--grid", "max_gap=0.02,0.1")
     assert (code, err) == (0, "")
-    assert "4 settings of twp (lr, bounds) × 2 seeds; to compute: 2 chunks of 1 program" in out
+    assert "4 settings of twp (lr, max_gap) × 2 seeds; to compute: 2 chunks of 1 program" in out
     assert "judged in rounds 3 to 4 of 6 with at least 50 validation rows" in out
     assert "Best 4 of 4 settings" in out and "Chosen: lr " in out and "Rule: Among" in out
     folder = tmp_path / "tune" / "synthetic"
@@ -157,7 +157,7 @@ def test_a_process_of_its_own_gets_as_far_as_the_data(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: none of the rounds 7 to 13 of 20")

@@ -1,37 +1,39 @@
 """Prices on gaps: the smallest that keep the bounds among people whose groups features tell."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ffml.base import Schema, SensitiveColumn
+from ffml.base import Batch, Schema, SensitiveColumn
 from ffml.problem.classification import fair_classification
-from ffml.problem.gaps import comparison, group_gap
+from ffml.problem.gaps import comparison, effective_rows, group_gap, judged_gaps
 from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity, equal_opportunity, equalized_odds
-from ffml.wrappers.membership import Membership
-from ffml.wrappers.pricing import Population, described, priced_logits, smallest_prices
+from ffml.wrappers.pricing import (
+    LEAST_INFLUENCE,
+    Correction,
+    People,
+    expected,
+    gaps_met,
+    influence,
+    observed,
+    priced,
+    rows_behind,
+    smallest_prices,
+)
+from ffml.wrappers.thresholds import threshold_of
 
 SCHEMA = Schema(("s", "t", "u"), (SensitiveColumn("sex", ("M", "F")),))
 MORE = Schema(
     ("s", "t", "u"),
     (SensitiveColumn("sex", ("M", "F")), SensitiveColumn("race", ("p", "q", "r"))),
 )
+NOTIONS = [demographic_parity, equal_opportunity, equalized_odds]
 
 
 def knowing(schema):
-    """Features are memberships: F, p and q; who is neither p nor q is r."""
-    weights = np.array([[1.0, 0, 0, 0], [0, 1, 0, -1], [0, 0, 1, -1], [0, 0, 0, 1]])
-    count = len(schema.contrasts)
-    return Membership(jnp.array(weights[:, :count]), jnp.zeros(count))
-
-
-def people_of(problem, p, x, rate=0.5, weight=None):
-    """People whose probabilities of label 1 are p, and whose features tell their groups."""
-    own = Population(knowing(problem.schema), jnp.array(rate))
-    logits = np.log(p / (1 - p)) - np.log(rate / (1 - rate) / problem.positive_weight)
-    return own, described(problem, own, logits, x, np.ones(len(p)) if weight is None else weight)
+    """Features are memberships: F, p and q; who is neither p nor q is r. Labels tell nothing."""
+    weights = [[1.0, 0, 0, 0], [0, 1, 0, -1], [0, 0, 1, -1], [0, 0, 0, 0], [0, 0, 0, 1]]
+    return np.array(weights)[:, : len(schema.contrasts)]
 
 
 def two_groups(rows=4000):
@@ -42,112 +44,164 @@ def two_groups(rows=4000):
     return np.concatenate([men, women]), x
 
 
-def gaps_of(problem, logits, people):
-    rows, members = comparison(problem, people)
-    return np.asarray(group_gap((logits > 0) * 1.0, members, rows))
+def at(threshold, rate=0.5):
+    return threshold_of(threshold)(rate, 1.0)
 
 
-def decided(problem, own, people, bias=0.0):
-    """Find the prices and decide; return prices and logits."""
-    bias = jnp.broadcast_to(jnp.asarray(bias), (problem.num_constraints,))
-    prices = jax.jit(lambda people: smallest_prices(problem, own, people, bias))(people)
-    return prices, np.asarray(priced_logits(problem, own, prices, people))
+def decided(problem, p, x, bias=0.0, threshold=None, weight=None, weights=None):
+    """Find the prices and decide; return prices and decisions."""
+    people = expected(problem, knowing(problem.schema) if weights is None else weights, p, x)
+    off = bias if isinstance(bias, Correction) else on_average(problem, bias)
+    weight = np.ones(len(p)) if weight is None else weight
+    prices = smallest_prices(problem, people, weight, off, threshold or at("0.5"))
+    return prices, priced(prices, people) > prices.threshold
+
+
+def on_average(problem, bias, rows=None, known=None, trust=0.0):
+    """Say how far off gaps were on earlier tasks, and what the rows of this one show of it."""
+    entries = problem.num_constraints
+    nobody = People(np.zeros(0), np.zeros((0, entries)), np.zeros((0, entries)))
+    bias, trust = (np.broadcast_to(value, entries) * 1.0 for value in (bias, trust))
+    return Correction(bias, trust, rows or nobody, known or nobody)
+
+
+def expected_gaps(problem, positive, p, x):
+    """Gaps of decisions about people with these chances, by another way: everybody twice."""
+    s = (x @ knowing(problem.schema)[:3] + knowing(problem.schema)[4]).astype(float)
+    y, ones = np.repeat([0.0, 1.0], len(p)), np.ones(2 * len(p))
+    chance = np.concatenate([1 - p, p])
+    batch = Batch(np.tile(x, (2, 1)), y, np.tile(s, (2, 1)), ones, chance, len(p))
+    rows, members = comparison(problem, batch)
+    return np.asarray(group_gap(np.tile(positive, 2) * 1.0, members, rows))
 
 
 @pytest.mark.parametrize("bound", [0.0, 0.1, 0.2])
-def test_the_smallest_price_brings_the_gap_to_the_bound_and_not_further(float64, bound):
-    """Gains are 4p - 2 and influences ±2, so that women need p > (1 + c)/2 and men (1 - c)/2."""
+def test_the_smallest_price_brings_the_gap_to_the_bound_and_not_further(bound):
+    """Influences are ±2, so that women need p > 1/2 + 2c and men p > 1/2 - 2c."""
     problem = fair_classification(SCHEMA, linear(), demographic_parity(bound))
     p, x = two_groups()
-    prices, logits = decided(problem, *(own_people := people_of(problem, p, x)))
-    price = 0.2 - 0.8 * bound  # solves (1 - (1 + c)/2)/0.8 - (0.8 - (1 - c)/2)/0.8 = bound
+    prices, positive = decided(problem, p, x)
+    price = 0.05 - 0.2 * bound  # solves (1 - (1/2 + 2c))/0.8 - (0.8 - (1/2 - 2c))/0.8 = bound
     assert float(prices.price[0]) == pytest.approx(price, abs=1e-3)
-    thresholds = np.where(x[:, 0] == 1, (1 + price) / 2, (1 - price) / 2)
-    assert ((logits > 0) != (p > thresholds)).mean() < 1e-3
-    assert gaps_of(problem, logits, own_people[1])[0] == pytest.approx(bound, abs=1e-3)
+    thresholds = np.where(x[:, 0] == 1, 0.5 + 2 * price, 0.5 - 2 * price)
+    assert (positive != (p > thresholds)).mean() < 1e-3
+    assert expected_gaps(problem, positive, p, x)[0] == pytest.approx(bound, abs=1e-3)
 
 
-def test_a_gap_to_the_other_side_is_priced_the_other_way(float64):
+def test_a_gap_to_the_other_side_is_priced_the_other_way():
     problem = fair_classification(SCHEMA, linear(), demographic_parity(0.1))
     p, x = two_groups()
     x[:, 0] = 1 - x[:, 0]
-    own, people = people_of(problem, p, x)
-    prices, logits = decided(problem, own, people)
-    assert float(prices.price[0]) == pytest.approx(-0.12, abs=1e-3)
-    assert gaps_of(problem, logits, people)[0] == pytest.approx(-0.1, abs=1e-3)
+    prices, positive = decided(problem, p, x)
+    assert float(prices.price[0]) == pytest.approx(-0.03, abs=1e-3)
+    assert expected_gaps(problem, positive, p, x)[0] == pytest.approx(-0.1, abs=1e-3)
 
 
-def test_what_expected_gaps_were_off_by_is_made_up_for(float64):
+def test_what_expected_gaps_were_off_by_is_made_up_for():
     """Gaps have been larger by 0.3 than expected: the one expected may be 0.1 - 0.3."""
     problem = fair_classification(SCHEMA, linear(), demographic_parity(0.1))
-    own, people = people_of(problem, *two_groups())
-    _, logits = decided(problem, own, people, bias=0.3)
-    assert gaps_of(problem, logits, people)[0] == pytest.approx(-0.2, abs=1e-3)
+    p, x = two_groups()
+    _, positive = decided(problem, p, x, bias=0.3)
+    assert expected_gaps(problem, positive, p, x)[0] == pytest.approx(-0.2, abs=1e-3)
 
 
-@pytest.mark.parametrize("weight", [1.0, 2.0])
-@pytest.mark.parametrize("rate", [0.2, 0.5])
-def test_what_keeps_the_bound_is_left_as_it_is(float64, rate, weight):
-    problem = fair_classification(SCHEMA, linear(), demographic_parity(0.3), positive_weight=weight)
+@pytest.mark.parametrize("trust", [0.0, 0.25, 1.0])
+def test_labelled_rows_of_the_task_are_listened_to_as_far_as_they_are_trusted(trust):
+    """Half of those who are taken for women are men: gaps of 0.2 will be of 0.1."""
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(0.1))
+    p, x = two_groups()
+    rows = expected(problem, knowing(SCHEMA), p, x)
+    fewer = np.array([[0.5], [0.0], [0.0], [0.0], [0.25]])  # women are less often so, men more
+    known = expected(problem, fewer, p, x)
+    own = on_average(problem, 0.0, rows, known, trust)
+    _, positive = decided(problem, p, x, bias=own)
+    gap = expected_gaps(problem, positive, p, x)[0]  # and the real one is half of it
+    assert (1 - trust) * gap + trust * gap / 2 == pytest.approx(0.1, abs=2e-3)
+
+
+def test_what_keeps_the_bound_is_left_as_it_is():
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(0.3))
     p, x = two_groups(100)
-    before = np.log(p / (1 - p))
-    own = Population(knowing(SCHEMA), jnp.array(rate))
-    people = described(problem, own, before / 50, x, np.ones(len(p)))
-    prices, logits = decided(problem, own, people)
+    prices, positive = decided(problem, p, x)
     assert not prices.price.any()
-    np.testing.assert_allclose(logits, before / 50, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(positive, p > 0.5)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.37, 1.0])
 def test_where_features_tell_nothing_nothing_is_changed(share):
     problem = fair_classification(SCHEMA, linear(), demographic_parity(0.0))
-    known = Membership(jnp.array([[0.0], [0.0], [0.0], [share]]), jnp.zeros(1))
-    own = Population(known, jnp.array(0.5))
     p, x = two_groups(200)
-    logits = np.log(p / (1 - p)).astype(np.float32)
-    people = described(problem, own, logits, x.astype(np.float32), np.ones(len(p), np.float32))
-    prices, after = decided(problem, own, people, bias=0.05)
+    weights = np.array([[0.0], [0.0], [0.0], [0.0], [share]])
+    prices, positive = decided(problem, p, x, bias=0.05, weights=weights)
     assert not prices.price.any()
-    np.testing.assert_allclose(after, logits, atol=1e-3)
+    np.testing.assert_array_equal(positive, p > 0.5)
 
 
-@pytest.mark.parametrize(
-    "notion", [demographic_parity, equal_opportunity, equalized_odds], ids=lambda n: n.__name__
-)
+def test_what_is_told_by_less_than_the_least_influence_is_not_priced():
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(0.0))
+    p, x = two_groups(200)
+    for factor, some in ((0.4, False), (4.0, True)):
+        tells = LEAST_INFLUENCE / 2 * factor  # influences are about twice that
+        weights = np.array([[tells], [0.0], [0.0], [0.0], [0.5 - tells / 2]])
+        assert decided(problem, p, x, weights=weights)[0].price.any() == some
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=lambda n: n.__name__)
 @pytest.mark.parametrize("schema", [SCHEMA, MORE], ids=["two groups", "several"])
-def test_every_notion_and_several_groups_keep_their_bounds(float64, notion, schema):
+def test_every_notion_and_several_groups_keep_their_bounds(notion, schema):
     problem = fair_classification(schema, linear(), notion(0.05))
-    p, x = two_groups(1500)
+    p, x = two_groups(1000)
     race = np.random.default_rng(0).integers(3, size=len(p))
     x[:, 1], x[:, 2] = race == 0, race == 1
     p = np.clip(p + 0.15 * (race == 0), 0.001, 0.999)
-    own, people = people_of(problem, p, x)
-    before = gaps_of(problem, np.log(p / (1 - p)), people)
-    _, logits = decided(problem, own, people)
-    after = gaps_of(problem, logits, people)
+    before = expected_gaps(problem, p > 0.5, p, x)
+    _, positive = decided(problem, p, x)
+    after = expected_gaps(problem, positive, p, x)
     assert np.abs(before).max() > 0.15
-    assert np.abs(after).max() < 0.055
-    assert np.abs(after).max() > 0.045  # not further than that
-    assert 0.3 < (logits > 0).mean() < 0.7
+    assert 0.045 < np.abs(after).max() < 0.055  # and not further than that
+    assert 0.3 < positive.mean() < 0.7
 
 
-def test_no_other_rule_that_keeps_the_bound_gains_more(float64):
+@pytest.mark.parametrize("notion", NOTIONS, ids=lambda n: n.__name__)
+def test_influences_add_up_to_the_expected_gap(notion):
+    """Where labels tell groups as well: some women are so only if their label is 1."""
+    problem = fair_classification(MORE, linear(), notion(0.05))
+    rng = np.random.default_rng(0)
+    p, x = rng.uniform(size=400), rng.uniform(0.2, 0.4, size=(400, 3))
+    weights = rng.uniform(0, 0.4, size=(5, 4))
+    people = expected(problem, weights, p, x)
+    prices, _ = decided(problem, p, x, weights=weights)
+    positive = rng.random(400) < 0.4
+    summed = positive / 400 @ influence(prices, people)
+    inside, outside = (positive @ part / part.sum(0) for part in (people.inside, people.outside))
+    np.testing.assert_allclose(summed, inside - outside, rtol=1e-9)
+
+
+def test_no_other_rule_that_keeps_the_bound_gains_more():
     """Against all pairs of thresholds, one for each group."""
     bound = 0.1
     problem = fair_classification(SCHEMA, linear(), demographic_parity(bound))
     p, x = two_groups(300)
-    own, people = people_of(problem, p, x, rate=0.3)
-    gain = p / 0.3 - (1 - p) / 0.7
-    _, logits = decided(problem, own, people)
-    found = gain[logits > 0].sum()
+    _, positive = decided(problem, p, x, threshold=at("balanced", rate=0.3))
+    found = (p - 0.3)[positive].sum()
     men, women = x[:, 0] == 0, x[:, 0] == 1
     best = -np.inf
     for low in np.linspace(0, 1, 101):
         for high in np.linspace(0, 1, 101):
-            positive = (men & (p > low)) | (women & (p > high))
-            if abs(positive[women].mean() - positive[men].mean()) <= bound:
-                best = max(best, gain[positive].sum())
+            other = (men & (p > low)) | (women & (p > high))
+            if abs(other[women].mean() - other[men].mean()) <= bound:
+                best = max(best, (p - 0.3)[other].sum())
     assert found >= best * (1 - 2e-3)  # of one person more or less
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, MORE], ids=["two groups", "several"])
+def test_a_selection_rate_and_bounds_are_kept_together(schema):
+    problem = fair_classification(schema, linear(), demographic_parity(0.05))
+    p, x = two_groups(1000)
+    x[:, 1], x[:, 2] = np.arange(2000) % 3 == 0, np.arange(2000) % 3 == 1
+    _, positive = decided(problem, p, x, threshold=at("rate=0.2"))
+    assert positive.mean() == pytest.approx(0.2, abs=2e-3)
+    assert np.abs(expected_gaps(problem, positive, p, x)).max() < 0.055
 
 
 def test_people_who_are_alike_are_decided_about_as_planned():
@@ -157,22 +211,19 @@ def test_people_who_are_alike_are_decided_about_as_planned():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         kind = rng.integers(6, size=400)
-        p, x = (
-            rng.uniform(0.1, 0.9, size=6)[kind].astype(np.float32),
-            np.zeros((400, 3), np.float32),
-        )
+        p, x = rng.uniform(0.1, 0.9, size=6)[kind], np.zeros((400, 3))
         x[:, 0] = kind >= 3
-        own, people = people_of(problem, p, x)
-        prices, logits = decided(problem, own, people)
+        prices, positive = decided(problem, p, x)
+        people = expected(problem, knowing(SCHEMA), p, x)
         around = [
             prices._replace(price=prices.price + step * np.sign(prices.price))
             for step in (-1e-3, 1e-3)
         ]
         less, more = (
-            gaps_of(problem, np.asarray(priced_logits(problem, own, other, people)), people)[0]
+            expected_gaps(problem, priced(other, people) > prices.threshold, p, x)[0]
             for other in around
         )
-        planned = abs(gaps_of(problem, logits, people)[0])
+        planned = abs(expected_gaps(problem, positive, p, x)[0])
         if prices.price.any() and planned <= 0.05:  # the smallest price that keeps the bound
             assert abs(less) > 0.05
         elif prices.price.any():  # the gap jumps across the bound: the nearer side
@@ -181,35 +232,60 @@ def test_people_who_are_alike_are_decided_about_as_planned():
     assert kept > 10
 
 
-def test_numpy_decides_as_jax_does():
-    problem = fair_classification(MORE, linear(), equalized_odds(0.05))
-    p, x = two_groups(200)
-    own, people = people_of(problem, p.astype(np.float32), x.astype(np.float32))
-    prices, _ = decided(problem, own, people)
-    own, prices, people = jax.device_get((own, prices, people))
-    plain = priced_logits(problem, own, prices, people)
-    assert isinstance(plain, np.ndarray)
-    traced = jax.jit(lambda people: priced_logits(problem, own, prices, people))(people)
-    np.testing.assert_allclose(plain, traced, rtol=1e-4, atol=1e-4)
+def test_rounding_to_single_precision_turns_nobody():
+    """Six kinds of people, none of whom a price may leave exactly at the threshold."""
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(0.0))
+    kind = np.arange(600) % 6
+    p, x = np.array([0.2, 0.4, 0.5, 0.55, 0.7, 0.8])[kind], np.zeros((600, 3))
+    x[:, 0] = kind >= 3
+    prices, positive = decided(problem, p, x)
+    rounded = expected(problem, knowing(SCHEMA), p.astype(np.float32).astype(float), x)
+    np.testing.assert_array_equal(priced(prices, rounded) > prices.threshold, positive)
 
 
-def test_padding_changes_no_price(float64):
-    problem = fair_classification(SCHEMA, linear(), equalized_odds(0.05))
+@pytest.mark.parametrize("notion", NOTIONS, ids=lambda n: n.__name__)
+def test_padding_changes_no_price(notion):
+    problem = fair_classification(MORE, linear(), notion(0.05))
     p, x = two_groups(100)
-    own, people = people_of(problem, p, x)
-    prices, _ = decided(problem, own, people)
-    padded = np.concatenate([p, np.full(50, 0.99)]), np.concatenate([x, np.ones((50, 3))])
-    _, more = people_of(problem, *padded, weight=np.repeat([1.0, 0.0], [200, 50]))
-    jax.tree.map(
-        lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-9),
-        prices,
-        decided(problem, own, more)[0],
-    )
+    prices, _ = decided(problem, p, x)
+    padded = np.concatenate([p, np.full(50, 0.99)]), np.concatenate([x, np.full((50, 3), 1e6)])
+    more, _ = decided(problem, *padded, weight=np.repeat([1.0, 0.0], [200, 50]))
+    for one, other in zip(prices, more, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
-def test_nobody_to_decide_about():
-    problem = fair_classification(SCHEMA, linear(), demographic_parity(0.05))
+@pytest.mark.parametrize("goal", ["0.5", "rate=0.2"])
+@pytest.mark.parametrize("schema", [SCHEMA, MORE], ids=["two groups", "several"])
+def test_nobody_to_decide_about(goal, schema):
+    problem = fair_classification(schema, linear(), equalized_odds(0.05))
     p, x = two_groups(4)
-    own, people = people_of(problem, p, x, weight=np.zeros(8))
-    prices, logits = decided(problem, own, people)
-    assert not prices.price.any() and np.isfinite(logits).all()
+    for rows in (8, 0):
+        prices, positive = decided(
+            problem, p[:rows], x[:rows], weight=np.zeros(rows), threshold=at(goal)
+        )
+        assert not prices.price.any() and prices.threshold == 0.5 and len(positive) == rows
+
+
+def test_without_bounds_there_are_no_prices():
+    problem = fair_classification(SCHEMA, linear())
+    p, x = two_groups(10)
+    prices, positive = decided(problem, p, x)
+    assert prices.price.shape == (0,)
+    np.testing.assert_array_equal(positive, p > 0.5)
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=lambda n: n.__name__)
+def test_gaps_met_are_those_that_judge(notion):
+    """Without the last group of one column, whose comparison nobody can make."""
+    problem = fair_classification(MORE, linear(), notion(0.05))
+    rng = np.random.default_rng(0)
+    codes = np.c_[rng.integers(2, size=90), rng.integers(2, size=90)]
+    x, y = rng.normal(size=(90, 3)), rng.integers(2, size=90) * 1.0
+    weight = rng.uniform(size=90)
+    batch = Batch(x, y, MORE.memberships(codes), np.ones(90), weight, 90)
+    logits = rng.normal(size=90)
+    people = observed(problem, batch)
+    gaps, rows = gaps_met((logits > 0) * 1.0, people), rows_behind(people)
+    np.testing.assert_allclose(gaps, judged_gaps(problem, logits, batch), atol=1e-6)
+    np.testing.assert_allclose(rows, effective_rows(problem, batch), rtol=1e-5)
+    assert (rows == 0).sum() == len(rows) // 4

@@ -3,7 +3,7 @@
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ffml.data.tables import Source
 
 WHAT = "What is asked"
+MORE = ("intersect", "drop_missing", "date_format")
 
 
 def audit(
@@ -42,17 +43,19 @@ def audit(
         str | None, option(TABLE, "The label's favourable value, if another.", metavar="VALUE")
     ] = None,
     task: shared.TaskColumn = None,
-    time: Annotated[
-        str | None,
-        option(TABLE, "As --task, its values in order: 2024-05, 17, …", metavar="COLUMN"),
-    ] = None,
+    time: shared.Time = None,
+    by: shared.By = None,
     query: shared.Query = None,
-    intersect: Annotated[
-        bool, option(TABLE, "Compare the combinations of all sensitive columns.", "--intersect")
-    ] = False,
-    drop_missing: Annotated[
-        bool, option(TABLE, "Leave out rows without decision, group or task.", "--drop-missing")
-    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            TABLE,
+            "Another option of the table: data.intersect=true, data.drop_missing=true or "
+            "data.date_format=DD/MM/YYYY.",
+            "--set",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
     max_gap: Annotated[
         float | None,
         option(WHAT, "Largest gap in decision rates (0.05: 5 points).", metavar="GAP"),
@@ -104,10 +107,10 @@ def audit(
         label=label,
         task=task,
         time=time,
+        by=by,
         positive=positive,
         positive_label=positive_label,
-        intersect=intersect,
-        drop_missing=drop_missing,
+        **_more(settings),
     )
     found = audit_decisions(read_decisions(source, roles), limits)
     if out is not None:
@@ -124,6 +127,20 @@ def audit(
         show_audit(found, out)
     if found.findings:
         raise typer.Exit(EXIT_CODES[verdict(found.findings)])
+
+
+def _more(settings: list[str] | None) -> dict[str, Any]:
+    """Read ``--set``: options of the table that are seldom needed."""
+    if not settings:
+        return {}
+    given, options = shared.split_options(settings)
+    unknown = [*given, *(f"data.{name}" for name in options if name not in MORE)]
+    for name in unknown:
+        raise FFMLError(
+            f"'{name}' has no use in an audit; --set takes "
+            f"{', '.join(f'data.{name}' for name in MORE)}"
+        )
+    return options
 
 
 def _open(data: str | None, query: str | None) -> "Source":

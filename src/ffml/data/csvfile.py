@@ -105,13 +105,16 @@ def _cell(value: Any) -> str:
 
 
 def _guarded(values: "pa.Array") -> "pa.Array":
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    from ffml.data.tables._columns import is_text, texts
+    from ffml.data.tables._columns import is_text
 
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
     if not is_text(values.type):
         return values
-    values = texts(values)
+    values = values.cast(pa.string())
     formula = pc.match_substring_regex(values, FORMULA)
     number = pc.match_substring_regex(values, f"^({NUMBER})$")
     guarded = pc.binary_join_element_wise("'", values, "")

@@ -3,13 +3,13 @@
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ffml.base import FFMLError, Params, Schema, SensitiveColumn, Task
+from ffml.base import FFMLError, Learner, Params, Schema, SensitiveColumn, Task
 from ffml.data.scaling import RunningScaler
 from ffml.data.tables import Preprocessor
 from ffml.data.tables._columns import as_table, refuse_sparse
@@ -21,7 +21,7 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
-    needed = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'ffml[sklearn]'"
+    needed = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'scikit-learn>=1.6'"
     raise ImportError(needed) from error
 
 from ffml.estimator import inputs as inputs
@@ -99,6 +99,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     _config: "RunConfig"
     _params: Params
     _scaler: RunningScaler
+    _known: Any  # what describing people needs; None where nothing is added to their features
     _loop: "OnlineLoop"
     _saved: "SavedLoop"
     _position: "Position"
@@ -228,7 +229,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
         people = None
         if unlabelled is not None:
-            people = self.preprocessor_.transform(self._table(unlabelled, reset=False))
+            encoded = self.preprocessor_.transform(self._table(unlabelled, reset=False))
+            people = self.loop_.prepared(encoded)
         adapted = copy.copy(self)
         adapted._params = decision(self.loop_, support, people)
         return adapted
@@ -302,7 +304,9 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         """Return the logit h(x) of every row; the decision is favourable where h > 0."""
         check_is_fitted(self)
         encoded = self.preprocessor_.transform(self._table(X, reset=False))
-        return self._logits(self._params, self._scaler.transform(encoded).astype(np.float64))
+        learner = self._learner
+        described = encoded if self._known is None else learner.describe(self._known, encoded)
+        return learner.predict(self._params, self._scaler.transform(described).astype(np.float64))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label decided on for every row."""
@@ -429,19 +433,20 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
     def _finish(self) -> "FairMetaClassifier":
         """Take over what predictions need from the loop."""
-        from ffml.estimator.loop import decision
+        from ffml.estimator.loop import decision, latest_people
 
         loop = self.loop_
         names, values = loop.problem.constraint_names, loop.pair.multipliers
         self.n_rounds_ = loop.round
         self.multipliers_ = dict(zip(names, values.tolist(), strict=True))
         self._scaler = cast(RunningScaler, loop.scaler)
-        self._params = decision(loop)
+        self._known = None if loop.learner.study is None else loop.knowledge
+        self._params = decision(loop, people=latest_people(loop))
         return self
 
     @property
-    def _logits(self) -> Callable[[Params, np.ndarray], np.ndarray]:
-        """The function that decides. It takes NumPy arrays, and JAX does not start for it."""
+    def _learner(self) -> Learner:
+        """What decides. It takes NumPy arrays, and JAX does not start for it."""
         from ffml.estimator.loop import functions
 
-        return functions(self._config, self.schema_)[1].predict
+        return functions(self._config, self.schema_)[1]

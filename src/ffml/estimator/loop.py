@@ -14,6 +14,7 @@ from ffml.base import FFMLError, LabelledTask, Learner, Params, Problem, Schema,
 from ffml.border import at_least
 from ffml.data.scaling import RunningScaler
 from ffml.data.tables import Preprocessor
+from ffml.draws import UNLABELLED, draws
 from ffml.experiment.build import build_loop, check_config
 from ffml.experiment.config import RunConfig, configure_run
 from ffml.experiment.sharing import shared_functions
@@ -158,6 +159,23 @@ def resumed_loop(config: RunConfig, schema: Schema, saved: SavedLoop) -> OnlineL
     return loop
 
 
+def latest_people(loop: OnlineLoop) -> np.ndarray | None:
+    """Return people of the newest task in memory, prepared, as they would come: by label rate.
+
+    Whoever will be decided about is not known before `predict`; these stand for them.
+    """
+    if not loop.memory.tasks:
+        return None
+    newest = loop.memory.tasks[-1]
+    rows = np.arange(len(newest.x))
+    if (newest.totals != newest.counts).any():
+        weight = np.repeat(newest.totals / np.maximum(newest.counts, 1), newest.counts)
+        rng = draws(loop.seed, loop.round, UNLABELLED)
+        rows = np.sort(rng.choice(len(rows), len(rows), p=weight / weight.sum()))
+    x = newest.x[rows]
+    return x if loop.scaler is None else loop.scaler.transform(x)
+
+
 def decision(
     loop: OnlineLoop, support: Task | None = None, people: np.ndarray | None = None
 ) -> Params:
@@ -166,7 +184,7 @@ def decision(
     Args:
         loop: what was learned so far.
         support: the labelled rows.
-        people: features of those to be decided about, for methods that look at them.
+        people: features of those to be decided about, prepared, for methods that look at them.
 
     Returns:
         Parameters with double precision, so that a prediction of one row and of many rows agree.
@@ -177,7 +195,7 @@ def decision(
     params = loop.decide(
         task._replace(x=loop.prepared(task.x)),
         rows=np.arange(0) if support is None else None,
-        people=None if people is None else loop.prepared(people),
+        people=people,
     )
     return jax.tree.map(_double, params)
 

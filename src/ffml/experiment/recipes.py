@@ -16,7 +16,7 @@ from ffml.base import FFMLError, Learner, Method, Problem, Schema
 from ffml.border import one_of
 from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
-from ffml.methods import DEFAULT_METHOD, DEFAULT_PARTS, METHODS, PARTS
+from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS, demographic_parity
@@ -44,7 +44,7 @@ class Recipe:
         settings: by dotted name; what is not given has its default.
     """
 
-    method: str = DEFAULT_METHOD
+    method: str = "ffml"
     wrappers: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from ffml.base import Array, Learner, Params, Problem
 from ffml.border import at_least, one_of, positive
-from ffml.methods._refit import Rows, needed, refitting, repeated
+from ffml.methods._refit import needed, refitting, repeated
 from ffml.methods.classifiers import Balanced, Classifier, chosen, constant, logits_of
+from ffml.methods.rows import Rows
 from ffml.problem.classification import label_costs
 
 CERTAIN = 1e-3  # a probability of 0 or 1 is reported this far from it: logits stay finite

@@ -9,15 +9,7 @@ import numpy as np
 
 from ffml.base import Array, Batch, FFMLError, Info, LabelledTask, Learner, Pair, Params, Problem
 from ffml.methods.classifiers import Balanced, chosen, logits_of
-
-
-class Rows(NamedTuple):
-    """Labelled rows, each standing for as many rows of its task as ``times`` says."""
-
-    x: np.ndarray  # (n, features)
-    y: np.ndarray  # (n,) 0 or 1
-    s: np.ndarray  # (n, contrasts)
-    times: np.ndarray  # (n,)
+from ffml.methods.rows import Rows, rows_of
 
 
 class RefitState(NamedTuple):
@@ -104,14 +96,11 @@ def refitting(
 
 
 def task_rows(task: LabelledTask) -> Rows:
-    """Take the kept rows of a revealed task, standing for all of its rows."""
+    """Take the kept rows of a revealed task; each stands for a whole number of its rows."""
+    x, y, s, _ = rows_of(task)
     counts, totals = np.asarray(task.counts), np.asarray(task.totals)
-    return Rows(
-        np.asarray(task.x[: counts.sum()], np.float32),
-        np.repeat(np.array([0, 1], np.int32), counts),
-        np.asarray(task.s[: counts.sum()], np.float32),
-        np.concatenate([_shares(*pair) for pair in zip(totals, counts, strict=True)]),
-    )
+    times = np.concatenate([_shares(*pair) for pair in zip(totals, counts, strict=True)])
+    return Rows(np.asarray(x, np.float32), y, np.asarray(s, np.float32), times)
 
 
 def support_rows(support: Batch) -> Rows:
@@ -119,9 +108,9 @@ def support_rows(support: Batch) -> Rows:
     shots = len(support.y) // 2
     mask, weight = np.asarray(support.mask), np.asarray(support.weight)
     in_pool = np.rint(weight[[0, shots]] * support.pool_size).astype(int)  # rows of each label
-    distinct = np.minimum(in_pool, shots)
+    distinct = np.rint((mask * support.distinct_share).reshape(2, shots).sum(1)).astype(int)
+    in_pool = np.maximum(in_pool, distinct)
     rows = np.concatenate([label * shots + np.arange(n) for label, n in enumerate(distinct)])
-    rows = rows[mask[rows] > 0]
     rate = in_pool / np.maximum(distinct, 1)  # rows that each stands for
     least = rate[distinct > 0].min(initial=np.inf)
     totals = np.rint(distinct * rate / least).astype(int)

@@ -151,7 +151,10 @@ class Balanced:
         """Decide for the label that is more probable."""
         if self._model is None:
             return np.full(len(x), self._only)
-        return (self._model.predict_proba(x)[:, 1] > 0.5).astype(int)
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1):  # as it was fitted
+            return (self._model.predict_proba(x)[:, 1] > 0.5).astype(int)
 
     def kept(self) -> Params:
         """Return what decisions need of the last fit."""

@@ -43,7 +43,7 @@ def fit_forest(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Forest:
     Rows of unequal weight are drawn by it, as often as there are rows: scikit-learn takes many
     times as long to find the bins of weighted rows.
     """
-    if np.ptp(weight) > 1e-6 * np.max(weight, initial=0.0):
+    if len(y) and np.ptp(weight) > 1e-6 * np.max(weight):
         drawn = np.random.default_rng(0).choice(len(y), len(y), p=weight / weight.sum())
         x, y = x[drawn], y[drawn]
     if not 0 < y.sum() < len(y):
@@ -75,9 +75,13 @@ def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None)
 
 def forest_of(model: Any, x: np.ndarray) -> Forest:
     """Copy a fitted model's trees, and make sure that both decide alike about some of the rows."""
+    from threadpoolctl import threadpool_limits
+
     forest = _as_arrays(model)
     some = x[:: max(len(x) // 200, 1)]
-    if not np.allclose(forest_logits(forest, some), model.decision_function(some), atol=1e-6):
+    with threadpool_limits(1):  # threads that wait for each other take longest on a busy machine
+        expected = model.decision_function(some)
+    if not np.allclose(forest_logits(forest, some), expected, atol=1e-6):
         raise FFMLError(
             "this scikit-learn keeps its trees in a way that ffml does not know; install the "
             "version of constraints.txt, or do without boosting"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ffml.base import Array, Batch, LabelledTask
+from ffml.base import Batch, LabelledTask
 
 TRUSTS = np.array([0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])
 UNTRIED = 1  # the place of c = 1, with which one starts
@@ -105,10 +105,3 @@ def _as_they_are(x: np.ndarray, s: np.ndarray, rows: list[np.ndarray], rates: np
         pool_size=np.int32(len(chosen)),
         distinct_share=ones,
     )
-
-
-def generator(key: Array) -> np.random.Generator:
-    """Return NumPy's random numbers for a key of JAX."""
-    import jax
-
-    return np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())

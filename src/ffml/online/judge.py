@@ -31,9 +31,10 @@ class Decided(NamedTuple):
     rows: np.ndarray  # (n,) their positions in the task
     logits: np.ndarray  # (n,) float32
     probabilities: np.ndarray  # (n,) of label 1, as people are told
+    unpriced: np.ndarray  # (n,) bool: what would be decided if no gap were bounded
 
 
-NO_DECISION = Decided(np.zeros(0, int), np.zeros(0, np.float32), np.zeros(0))
+NO_DECISION = Decided(np.zeros(0, int), np.zeros(0, np.float32), np.zeros(0), np.zeros(0, bool))
 NOBODY = Split(np.zeros(0, int), np.zeros(0, int))
 
 
@@ -45,6 +46,7 @@ class Judgement(NamedTuple):
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
     constraint: np.ndarray  # (m,) NaN where not measurable
     reliability: np.ndarray  # (10, 3), see `ffml.online.reliability`
+    unpriced: dict[str, np.ndarray]  # as tables, if no gap were bounded
 
 
 def split_rows(num_rows: int, validation_fraction: float, rng: np.random.Generator) -> Split:
@@ -110,7 +112,10 @@ def decisions(learner: Learner, params: Params, task: Task, rows: np.ndarray) ->
     x = np.pad(task.x[rows], ((0, missing), (0, 0)))
     logits = np.asarray(learner.predict(params, x), np.float32)
     chances = _probabilities(learner, params, x, logits)
-    return Decided(rows, logits[: len(rows)], np.asarray(chances[: len(rows)], float))
+    free = logits if learner.unpriced is None else np.asarray(learner.unpriced(params, x))
+    return Decided(
+        rows, logits[: len(rows)], np.asarray(chances[: len(rows)], float), free[: len(rows)] > 0
+    )
 
 
 def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decided) -> Judgement:
@@ -118,14 +123,19 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
     known = task.y[decided.rows] >= 0
     if len(known) and not known.any():
         return not_judged(problem, schema, "no labels yet")
-    rows, logits, probabilities = (part[known] for part in decided)
+    rows, logits, probabilities, unpriced = (part[known] for part in decided)
     batch = padded_batch(task, schema, rows)
     padded_logits = np.pad(logits, (0, len(batch.y) - len(rows)))
     labels, groups = task.y[rows], task.groups[rows]
-    tables = {
-        column.name: metrics.contingency_table(labels, logits > 0, groups[:, i], len(column.groups))
-        for i, column in enumerate(schema.sensitive)
-    }
+    tables, free = (
+        {
+            column.name: metrics.contingency_table(
+                labels, positive, groups[:, i], len(column.groups)
+            )
+            for i, column in enumerate(schema.sensitive)
+        }
+        for positive in (logits > 0, unpriced)
+    )
     worst = metrics.worst(
         [metrics.judge(tables[column.name], column.groups) for column in schema.sensitive]
     )
@@ -143,6 +153,7 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
         tables,
         np.where(rows_behind > 0, constraint, np.nan),
         reliability_counts(probabilities, labels),
+        free,
     )
 
 
@@ -162,7 +173,8 @@ def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Jud
     values = nothing.values | {"loss": np.nan, "dbc": np.nan}
     undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], why)
     unmeasured = np.full(problem.num_constraints, np.nan, np.float32)
-    return Judgement(values, undefined, tables, unmeasured, np.zeros((NUM_BINS, len(COUNTS))))
+    nobody = np.zeros((NUM_BINS, len(COUNTS)))
+    return Judgement(values, undefined, tables, unmeasured, nobody, tables)
 
 
 @lru_cache(maxsize=32)

@@ -50,6 +50,7 @@ class Round:
     iterations: int
     seconds: float
     drift: tuple[Drift, ...] = ()  # inputs that differ from those of the tasks before
+    unpriced: dict[str, np.ndarray] = field(default_factory=dict)  # as tables, without any price
     n_unlabelled: int = 0  # people decided about whose labels are not there yet
 
 
@@ -150,6 +151,7 @@ class OnlineLoop:
             undefined=judgement.undefined,
             tables=judgement.tables,
             reliability=judgement.reliability,
+            unpriced=judgement.unpriced,
             constraint=judgement.constraint,
             multipliers=np.asarray(self.pair.multipliers),
             violation=self.violation,

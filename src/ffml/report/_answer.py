@@ -36,7 +36,7 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
     said.append(_right_sentence(part))
     if found := summary.get("without_fairness"):
         said.append(_without_sentence(found))
-    return said
+    return said + list(summary.get("remarks", ()))
 
 
 def rates_sentence(column: str, rates: Mapping[str, Any]) -> str:
@@ -89,8 +89,12 @@ def _why(notion: Mapping[str, Any]) -> str:
     if rounds < MIN_ROUNDS:
         return f"that takes {MIN_ROUNDS} rounds, and {rounds} could be measured"
     within = all(abs(gap["value"]) <= notion["max_gap"] for gap in gaps)
-    where = "both gaps are within it" if within else "a gap is beyond it"
-    return f"{where}, but its 95 % interval is not; that takes more people or rounds"
+    where = (
+        "both gaps are within it, but not their whole 95 % intervals"
+        if within
+        else "a gap is beyond it, but not its whole 95 % interval"
+    )
+    return f"{where}; that takes more people or rounds"
 
 
 def _got_sentence(column: Mapping[str, Any]) -> str:

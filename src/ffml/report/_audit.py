@@ -55,7 +55,7 @@ def what_was_read(audit: Audit) -> str:
     decisions = audit.decisions
     text = f"{decisions.rows:,} decisions ({decisions.positive} counts as positive)"
     if decisions.by is not None:
-        text += f" in {counted(len(decisions.tasks), 'round')}, one for each {decisions.by}"
+        text += f" in {counted(len(decisions.tasks), 'round')}, by {decisions.by}"
     text += f", compared by {listed([column.name for column in decisions.columns])}."
     if 0 < decisions.labelled_rows < decisions.rows:
         missing = decisions.rows - decisions.labelled_rows

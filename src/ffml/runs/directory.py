@@ -176,8 +176,12 @@ class RunDirectory:
         config, schema = self.experiment.config, self.experiment.stream.schema
         names = self.experiment.problem.constraint_names
         asked = config.asked or [(notion, None) for notion in config.notions]
+        loop = self.experiment.loop
         summary = run_summary(self.rounds, schema.sensitive, names, status, asked)
-        return summary | {"labels": label_summary(self.rounds, self.experiment.loop.waiting)}
+        return summary | {
+            "remarks": list(loop.learner.remarks(loop.knowledge)),
+            "labels": label_summary(self.rounds, loop.waiting),
+        }
 
     def _lock(self) -> None:
         """Keep other processes out until this object is gone."""

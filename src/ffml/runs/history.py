@@ -33,6 +33,9 @@ def history_arrays(rounds: Sequence["Round"]) -> dict[str, np.ndarray]:
     arrays["metrics"] = np.array([list(r.metrics.values()) for r in rounds], float)
     for i, column in enumerate(rounds[0].tables):
         arrays[f"tables.{i}"] = np.stack([r.tables[column] for r in rounds])
+        arrays[f"unpriced.{i}"] = np.stack(
+            [r.unpriced.get(column, r.tables[column]) for r in rounds]
+        )
     return {_PREFIX + name: array for name, array in arrays.items()}
 
 
@@ -54,6 +57,10 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
             n_unlabelled=document.get("n_unlabelled", zeros)[t],
             metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
             tables={column: counts[t] for column, counts in tables.items()},
+            unpriced={
+                column: arrays.get(f"{_PREFIX}unpriced.{i}", tables[column])[t]
+                for i, column in enumerate(document["tables"])
+            },
             drift=tuple(Drift(*found) for found in drift[t]),
         )
         for t in range(len(document["round"]))

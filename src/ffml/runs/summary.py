@@ -7,7 +7,7 @@ import numpy as np
 
 from ffml.base import SensitiveColumn
 from ffml.online import metrics
-from ffml.online.answer import Asked, answer
+from ffml.online.answer import Asked, answer, present_groups
 from ffml.online.loop import Round
 from ffml.online.reliability import reliability
 from ffml.online.summary import last_third, summarise
@@ -38,6 +38,7 @@ def run_summary(
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
         "answer": answer(tables, columns, asked),
+        "without_fairness": without_fairness(rounds, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "pooled": pooled_metrics(rounds, columns),
         "pooled_last_third": pooled_metrics(last_third(rounds), columns),
@@ -53,6 +54,38 @@ def run_summary(
         "clipped_violation": dict(
             zip(constraint_names, last.clipped_violation.tolist(), strict=True)
         ),
+    }
+
+
+def without_fairness(
+    rounds: Sequence[Round], columns: Sequence[SensitiveColumn], asked: Asked
+) -> dict[str, float] | None:
+    """Judge what would have been decided in the last third if no gap were bounded.
+
+    None where the run does not know it, or where nothing had to be changed.
+    """
+    last = last_third(rounds)
+    same = all(
+        (r.unpriced.get(c.name, t) == t).all()
+        for r in last
+        for c in columns
+        for t in [r.tables[c.name]]
+    )
+    if same:
+        return None
+    free = {c.name: np.stack([r.unpriced[c.name] for r in last]) for c in columns}
+    notion = next((name for name, _ in asked if name in metrics.NOTIONS), "demographic-parity")
+    found = [
+        s for c in columns for s in metrics.gap_statistics(*present_groups(free[c.name], c), notion)
+    ]
+    pooled = free[columns[0].name].sum(0)
+    worst = metrics.largest_gap(found)
+    return {
+        "accuracy": float(metrics.accuracy(pooled)),
+        "balanced_accuracy": float(metrics.balanced_accuracy(pooled)),
+        "positive_share": float(pooled[..., 1].sum() / max(pooled.sum(), 1)),
+        "long_run": worst.long_run,
+        "typical": worst.typical,
     }
 
 

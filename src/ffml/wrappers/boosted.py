@@ -12,12 +12,14 @@ They stay with the task's rows in memory, so that nobody learns from a model tha
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from ffml.base import Array, Batch, LabelledTask, Learner, Method, Model, Params, Problem
 from ffml.border import at_least
+from ffml.draws import generator
 from ffml.methods._refit import needed
 from ffml.methods.forest import Forest, fit_forest, forest_logits, no_forest
-from ffml.methods.trust import generator
+from ffml.methods.rows import Rows, rows_of_all
 from ffml.wrappers.host import on_host
 
 MOST_ROWS = 60_000  # that a fit takes from memory
@@ -65,7 +67,7 @@ def boosted(method: Method, *, growth: float = 1.25) -> Method:
             columns = [forest_logits(boosted.labels, x)]
             for forest in boosted.groups:
                 known = len(forest.roots) > 0
-                columns.append(known / (1 + np.exp(-forest_logits(forest, x))))
+                columns.append(known * expit(forest_logits(forest, x)))
             added = np.stack(columns, axis=1).astype(np.float32)
             described = np.concatenate([x.astype(np.float32), added], axis=1)
             return learner.describe(boosted.inner, described)
@@ -76,7 +78,8 @@ def boosted(method: Method, *, growth: float = 1.25) -> Method:
             seen = state.seen_rows
             if seen < LEAST_ROWS or seen < growth * state.fitted_rows:
                 return state
-            x, y, s, weight = _rows(generator(key), tasks, width)
+            x, y, s, weight = _some_rows(generator(key), rows_of_all(tasks))
+            x = x[:, :width]
             return state._replace(
                 labels=fit_forest(x, y, weight),
                 groups=tuple(fit_forest(x, s[:, i], weight) for i in range(len(compared))),
@@ -94,6 +97,7 @@ def boosted(method: Method, *, growth: float = 1.25) -> Method:
             update=update,
             knowledge=lambda state: state._replace(inner=learner.knowledge(state.inner)),
             pair=lambda boosted: learner.pair(boosted.inner),
+            remarks=lambda boosted: learner.remarks(boosted.inner),
             describe=describe,
             study=study,
         )
@@ -122,18 +126,9 @@ def _with_columns(problem: Problem, compared: tuple[str, ...]) -> Problem:
     return problem._replace(model=model, loss=loss, schema=extended)
 
 
-def _rows(
-    rng: np.random.Generator, tasks: LabelledTask, width: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Write the rows of all tasks out: features, labels, memberships, and what each stands for."""
-    counts, totals = np.asarray(tasks.counts), np.asarray(tasks.totals)
-    kept = counts.sum(1)
-    x = np.concatenate([np.asarray(tasks.x[k, :n, :width]) for k, n in enumerate(kept)])
-    s = np.concatenate([np.asarray(tasks.s[k, :n]) for k, n in enumerate(kept)])
-    y = np.concatenate([np.repeat([0.0, 1.0], each) for each in counts])
-    times = totals / np.maximum(counts, 1)
-    weight = np.concatenate([np.repeat(t, n) for t, n in zip(times, counts, strict=True)])
-    if len(y) > MOST_ROWS:
-        some = np.sort(rng.permutation(len(y))[:MOST_ROWS])
-        x, y, s, weight = x[some], y[some], s[some], weight[some]
-    return x, y, s, weight
+def _some_rows(rng: np.random.Generator, rows: Rows) -> Rows:
+    """Take as many rows as a fit can take, at random."""
+    if len(rows.y) <= MOST_ROWS:
+        return rows
+    some = np.sort(rng.permutation(len(rows.y))[:MOST_ROWS])
+    return Rows(*(column[some] for column in rows))

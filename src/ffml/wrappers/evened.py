@@ -10,11 +10,13 @@ decisions about them can be estimated beforehand, and decisions changed until it
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from ffml.base import Array, Batch, LabelledTask, Learner, Method, Params, Problem, Unlabelled
 from ffml.border import at_least, at_most
+from ffml.draws import generator
 from ffml.methods.outer import BETWEEN_TASKS, task_precision
-from ffml.methods.trust import generator, halves
+from ffml.methods.trust import Halves, halves
 from ffml.wrappers.host import on_host
 from ffml.wrappers.membership import (
     Membership,
@@ -39,6 +41,7 @@ from ffml.wrappers.thresholds import threshold_of
 
 FRESH_SPLITS = 4  # of a task just revealed: how often it is split to see how far off gaps were
 PRIOR_ROWS = 20.0  # a task's label rate is mixed with that of all tasks, which counts so many rows
+CERTAIN = 1e-6  # scores nearer to 0 or 1 than that are taken for it: logits stay finite
 
 
 class Known(NamedTuple):
@@ -126,8 +129,9 @@ def evened(
             params = learner.adapt(evened.inner, support)
             rate = _label_rate(known, support)
             groups = of_task(known.membership, support)
-            x, weight = support.unlabelled or Unlabelled(support.x, support.weight)
-            x, weight = np.asarray(x), np.asarray(weight, float)
+            asked = support.unlabelled
+            x, weight = (support.x, support.weight) if asked is None else asked
+            weight = np.asarray(weight, float)
             people = described(params, groups, rate, x)
             cut = goal(rate, problem.positive_weight)
             positive = people.p > cut(people.p, weight)
@@ -137,19 +141,16 @@ def evened(
             return EvenedParams(params, groups, np.asarray(rate), prices)
 
         def own_rows(
-            known: Known,
-            params: Params,
-            rate: float,
-            support: Batch,
-            selected: float,
+            known: Known, params: Params, rate: float, support: Batch, selected: float
         ) -> Correction:
             real = observed(problem, support)
             rows = both_halves(known, params, rate, support)
             weight = np.asarray(support.weight, float)[:, None]
             rows = rows._replace(inside=weight * rows.inside, outside=weight * rows.outside)
             drawn_once = float(np.mean(support.distinct_share))
-            chance = selected * (1 - selected) / np.maximum(drawn_once * rows_behind(real), 1e-9)
-            certain = known.spread / (known.spread + chance + 1e-12)
+            behind = drawn_once * rows_behind(real)
+            chance = selected * (1 - selected) / np.maximum(behind, 1e-9)
+            certain = (behind > 0) * known.spread / (known.spread + chance + 1e-12)
             return Correction(known.bias, certain, rows, real)
 
         def both_halves(known: Known, params: Params, rate: float, support: Batch) -> People:
@@ -159,52 +160,54 @@ def evened(
             for here in (first, ~first):
                 others = support._replace(mask=support.mask * ~here, weight=support.weight * ~here)
                 groups = of_task(known.membership, others)
-                parts.append(described(params, groups, rate, np.asarray(support.x)))
+                parts.append(described(params, groups, rate, support.x))
             picked = (
                 np.where(first.reshape(-1, *[1] * (a.ndim - 1)), a, b)
                 for a, b in zip(*parts, strict=True)
             )
             return People(*picked)
 
-        def described(params: Params, groups: np.ndarray, rate: float, x: np.ndarray) -> People:
-            return expected(problem, groups, _chances(problem, learner, params, rate, x), x)
+        def described(params: Params, groups: np.ndarray, rate: float, x: Array) -> People:
+            return expected(problem, groups, at_rate(params, rate, x), np.asarray(x))
 
-        def scores(params: EvenedParams, x: Array) -> np.ndarray:
-            x = np.asarray(x)
-            people = described(params.params, params.groups, float(params.label_rate), x)
-            return priced(params.prices, people)
+        def at_rate(params: Params, rate: float, x: Array) -> np.ndarray:
+            """Turn logits of labels drawn evenly into probabilities at the task's label rate."""
+            logits = np.asarray(learner.predict(params, np.asarray(x)), float)
+            prior = logit(rate) - np.log(problem.positive_weight)
+            return expit(np.clip(logits + prior, -30, 30))
+
+        def people_of(params: EvenedParams, x: Array) -> People:
+            return described(params.params, params.groups, float(params.label_rate), x)
 
         def predict(params: EvenedParams, x: Array) -> np.ndarray:
-            odds = _logit(scores(params, x)) - _logit(np.asarray(params.prices.threshold))
-            return odds.astype(np.float32)
+            score, threshold = priced(params.prices, people_of(params, x)), params.prices.threshold
+            logits = _logit(score) - _logit(threshold)
+            # Prices may move scores out of 0 … 1, and a selection rate the threshold with them.
+            positive = score > threshold
+            return np.where(positive, logits.clip(CERTAIN), logits.clip(max=0)).astype(np.float32)
 
-        def chances(params: EvenedParams, x: Array) -> np.ndarray:
-            rate = float(params.label_rate)
-            return _chances(problem, learner, params.params, rate, np.asarray(x))
+        def unpriced(params: EvenedParams, x: Array) -> np.ndarray:
+            chances = at_rate(params.params, float(params.label_rate), x)
+            return _logit(chances) - _logit(params.prices.unpriced)
 
-        def off_by(evened: Evened, support: Batch, query: Batch) -> tuple[np.ndarray, ...]:
+        def off_by(evened: Evened, parts: Halves) -> tuple[np.ndarray, ...]:
             """Return how far gaps are from what is expected, its chance, and the rows behind it."""
-            asked = support._replace(unlabelled=Unlabelled(query.x, query.weight))
-            params = adapt(evened, asked)
-            positive = scores(params, query.x) > params.prices.threshold
-            rate = float(params.label_rate)
-            effect = influence(
-                params.prices, described(params.params, params.groups, rate, query.x)
-            )
+            support, query = parts
+            params = adapt(evened, support._replace(unlabelled=Unlabelled(query.x, query.weight)))
+            people, real = people_of(params, query.x), observed(problem, query)
+            positive = 1.0 * (priced(params.prices, people) > params.prices.threshold)
             share = query.weight / query.weight.sum()
-            real = observed(problem, query)
             rows, mean = rows_behind(real), positive @ share
-            off = gaps_met(positive * 1.0, real) - (positive * share) @ effect
+            off = gaps_met(positive, real) - (positive * share) @ influence(params.prices, people)
             return off, mean * (1 - mean) / np.maximum(rows, 1e-9), rows
 
         def update(key: Array, state: Evened, task: LabelledTask, tasks: LabelledTask):
             known, rng = state.known, generator(key)
             splits = [halves(rng, task, shots) for _ in range(FRESH_SPLITS)]
-            if known.labels.any() and all(len(part.query.y) for part in splits):
-                before = knowledge(state)
+            if known.labels.any() and len(splits[0].query.y):
                 if entries:
-                    found = [off_by(before, *part) for part in splits]
-                    off, chance, rows = (np.array(parts) for parts in zip(*found, strict=True))
+                    found = [off_by(knowledge(state), parts) for parts in splits]
+                    off, chance, rows = (np.array(values) for values in zip(*found, strict=True))
                     known = _with_misses(known, off, chance, rows, memory)
                 losses = try_trusts(known.membership, splits[0])
                 known = known._replace(membership=known.membership._replace(losses=losses))
@@ -225,7 +228,9 @@ def evened(
             uses_unlabelled=True,
             describe=lambda evened, x: learner.describe(evened.inner, x),
             study=_within(learner),
-            chances=chances,
+            chances=lambda params, x: at_rate(params.params, float(params.label_rate), x),
+            unpriced=unpriced,
+            remarks=lambda evened: learner.remarks(evened.inner),
         )
 
     return wrapped
@@ -270,15 +275,5 @@ def _label_rate(known: Known, support: Batch) -> float:
     return float(np.clip((rows * own + PRIOR_ROWS * everywhere) / (rows + PRIOR_ROWS), 1e-3, 0.999))
 
 
-def _chances(
-    problem: Problem, learner: Learner, params: Params, rate: float, x: np.ndarray
-) -> np.ndarray:
-    """Turn logits of labels drawn evenly into probabilities at the task's own label rate."""
-    logits = np.asarray(learner.predict(params, x), float)
-    prior = np.log(rate / (1 - rate) / problem.positive_weight)
-    return 1 / (1 + np.exp(-np.clip(logits + prior, -30, 30)))
-
-
-def _logit(p: np.ndarray) -> np.ndarray:
-    p = np.clip(p, 1e-6, 1 - 1e-6)
-    return np.log(p / (1 - p))
+def _logit(score: np.ndarray) -> np.ndarray:
+    return logit(np.clip(score, CERTAIN, 1 - CERTAIN))

@@ -15,7 +15,9 @@ def on_host(learner: Learner) -> Learner:
     compiled_adapt, compiled_update = jax.jit(learner.adapt), jax.jit(learner.update)
 
     def adapt(knowledge: Any, support: Batch) -> Params:
-        return jax.device_get(compiled_adapt(knowledge, support._replace(unlabelled=None)))
+        if not learner.uses_unlabelled:  # or their number would compile it anew
+            support = support._replace(unlabelled=None)
+        return jax.device_get(compiled_adapt(knowledge, support))
 
     def update(key: Array, state: Any, task: LabelledTask, tasks: LabelledTask) -> Any:
         return jax.device_get(compiled_update(key, state, task, shard_tasks(tasks)))

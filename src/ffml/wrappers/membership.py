@@ -13,12 +13,14 @@ rows in memory. For each group, c is the one that has done best on the tasks so 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import lsqr
 
 from ffml.base import Array, Batch, LabelledTask
+from ffml.methods.curvature import curvature, solved
+from ffml.methods.rows import each, rows_of
 from ffml.methods.trust import TRUSTS, Halves, add_losses, best_trust
 
 RIDGE = 10.0  # strength of the ridge, in rows
-WIDE = 500  # with more columns, only the diagonal of the curvature is kept
 
 
 class Membership(NamedTuple):
@@ -32,10 +34,9 @@ class Membership(NamedTuple):
 def nothing_known(num_columns: int, num_contrasts: int) -> Membership:
     """Start without any knowledge: nobody belongs to any group."""
     size = num_columns + 2
-    plain = np.full(size, RIDGE)
     return Membership(
         np.zeros((size, num_contrasts)),
-        plain if num_columns > WIDE else np.diag(plain),
+        curvature(np.full(size, RIDGE), np.zeros((0, size)), np.zeros(0)),
         np.zeros((len(TRUSTS), num_contrasts)),
     )
 
@@ -46,23 +47,26 @@ def learn_membership(known: Membership, tasks: LabelledTask) -> Membership:
     Rows are weighed so that the label rates of a task are its own and that it counts as much as it
     has rows here.
     """
-    products, targets = np.zeros_like(known.curvature), np.zeros_like(known.weights)
-    for x, s, counts, totals in zip(*map(np.asarray, tasks), strict=True):
-        kept = int(counts.sum())
-        if not kept:
-            continue
-        worth = kept * totals / totals.sum() / np.maximum(counts, 1)
-        z = _regressors(x[:kept], np.repeat([0.0, 1.0], counts))
-        weight = np.repeat(worth, counts)
-        weighted = z * weight[:, None]
-        products = products + (weight @ z**2 if products.ndim == 1 else weighted.T @ z)
-        targets = targets + weighted.T @ s[:kept]
-    ridge = np.full(len(targets), RIDGE)
-    if products.ndim == 1:
-        curvature = products + ridge
-        return known._replace(weights=targets / curvature[:, None], curvature=curvature)
-    curvature = products + np.diag(ridge)
-    return known._replace(weights=np.linalg.solve(curvature, targets), curvature=curvature)
+    parts = []
+    for task in each(tasks):
+        x, y, s, times = rows_of(task)
+        parts.append((_regressors(known, x, y), s, times * len(y) / max(times.sum(), 1.0)))
+    z, s, weight = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    products = curvature(np.full(z.shape[1], RIDGE), z, weight)
+    if products.ndim == 2:
+        weights = np.linalg.solve(products, (z * weight[:, None]).T @ s)
+    else:
+        weights = _many_columns(z, s, np.sqrt(weight))
+    return known._replace(weights=weights, curvature=products)
+
+
+def _many_columns(z: np.ndarray, s: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Fit φ without the matrix of all products."""
+    if not len(z):
+        return np.zeros((z.shape[1], s.shape[1]))
+    rows = z * scale[:, None]
+    fits = [lsqr(rows, scale * member, damp=np.sqrt(RIDGE))[0] for member in s.T]
+    return np.stack(fits, axis=1)
 
 
 def of_task(known: Membership, support: Batch) -> np.ndarray:
@@ -77,7 +81,7 @@ def of_task(known: Membership, support: Batch) -> np.ndarray:
 
 def shares(weights: np.ndarray, x: Array, y: float) -> np.ndarray:
     """Estimate each group's share among people with these features and this label ``(n, C)``."""
-    x = np.asarray(x, float)
+    x = np.asarray(x, float)[:, : len(weights) - 2]
     return np.clip(x @ weights[:-2] + y * weights[-2] + weights[-1], 0.0, 1.0)
 
 
@@ -86,7 +90,7 @@ def try_trusts(known: Membership, parts: Halves) -> np.ndarray:
     support, query = parts
     if not len(query.y) or not np.asarray(support.mask).any():
         return known.losses
-    z = _regressors(query.x, query.y)
+    z = _regressors(known, query.x, query.y)
     weight = query.weight / query.weight.sum()
     errors = [
         weight @ (np.clip(z @ _moved(known, trust, support), 0, 1) - query.s) ** 2
@@ -99,20 +103,16 @@ def _moved(known: Membership, trust: float, support: Batch) -> np.ndarray:
     """Return ``φ + (P/c + ZᵀWZ)⁻¹ ZᵀW (s - Zφ)``."""
     rows = np.asarray(support.mask * support.distinct_share, float)
     total = float(np.sum(support.weight))
-    if trust == 0 or not rows.any() or total <= 0:
+    if trust == 0 or total <= 0:
         return known.weights
     weight = np.asarray(support.weight, float) / total * rows.sum()
-    z = _regressors(support.x, support.y)
+    z = _regressors(known, support.x, support.y)
     missed = np.asarray(support.s, float) - z @ known.weights
-    weighted = z * weight[:, None]
-    prior = known.curvature / trust
-    if prior.ndim == 2:
-        return known.weights + np.linalg.solve(prior + weighted.T @ z, weighted.T @ missed)
-    spread = z / prior  # Woodbury's formula, for a diagonal prior
-    inner = np.diag(1 / np.maximum(weight, 1e-12)) + spread @ z.T
-    return known.weights + spread.T @ np.linalg.solve(inner, missed)
+    slope = (z * weight[:, None]).T @ missed
+    return known.weights + solved(known.curvature / trust, z, weight, slope)
 
 
-def _regressors(x: Array, y: Array) -> np.ndarray:
-    x = np.asarray(x, float)
+def _regressors(known: Membership, x: Array, y: Array) -> np.ndarray:
+    """Return z = (x, y, 1), of the columns that were there when all this began."""
+    x = np.asarray(x, float)[:, : len(known.weights) - 2]
     return np.concatenate([x, np.asarray(y, float)[:, None], np.ones((len(x), 1))], axis=1)

@@ -20,14 +20,13 @@ import numpy as np
 from ffml.base import Batch, Problem
 from ffml.problem.gaps import bounds
 from ffml.wrappers.membership import shares
+from ffml.wrappers.thresholds import Threshold
 
 BISECTIONS = 40
 SWEEPS = 6  # over several entries, each solved while the others stay
 HIGHEST_PRICE = 8.0  # in units of probability over typical influences: beyond it p does not matter
 ROUNDING = 1e-6  # of highest prices: this much more, or people at the threshold fall on either side
 LEAST_INFLUENCE = 1e-4  # where features tell less than that of groups, there is nothing to price
-
-Threshold = Callable[[np.ndarray, np.ndarray], float]  # scores, weights -> τ
 
 
 class Prices(NamedTuple):
@@ -37,6 +36,7 @@ class Prices(NamedTuple):
     inside: np.ndarray  # (m,) Q: share of the people who count in a comparison, of its group
     outside: np.ndarray  # (m,) R: and of those who count and do not belong to it
     threshold: np.ndarray  # () τ
+    unpriced: np.ndarray  # () τ without any price; another one where a share is selected
 
 
 class People(NamedTuple):
@@ -69,18 +69,28 @@ def expected(problem: Problem, weights: np.ndarray, p: np.ndarray, x: np.ndarray
         p: their probabilities of label 1.
         x: their features.
     """
-    inside, outside = 0.0, 0.0
-    for label, chance in ((0.0, 1 - p), (1.0, p)):
-        member = np.tile(shares(weights, x, label), _num_conditions(problem))
-        counts = chance[:, None] * _counts(problem, _everybody(problem, x, label))
-        inside, outside = inside + counts * member, outside + counts * (1 - member)
-    return People(p, np.asarray(inside), np.asarray(outside))
+    everyone = np.ones(len(x))
+    by_label = []
+    for label in (0.0, 1.0):
+        s = shares(weights, x, label)
+        batch = Batch(x, label * everyone, s, everyone, everyone, len(x))
+        by_label.append(observed(problem, batch))
+    negative, positive = by_label
+    share = p[:, None]
+    return People(
+        p,
+        (1 - share) * negative.inside + share * positive.inside,
+        (1 - share) * negative.outside + share * positive.outside,
+    )
 
 
 def observed(problem: Problem, batch: Batch) -> People:
     """Describe people whose labels and groups are known, by what each of them counts."""
-    counts = _counts(problem, batch)
-    member = np.tile(np.asarray(batch.s, float), _num_conditions(problem))
+    nobody = np.zeros((len(batch.y), 0))
+    rows = [np.asarray(part.rows(batch)) for c in problem.constraints for part in c.conditions]
+    counts = np.concatenate([nobody, *(part[:, None] for part in rows)], axis=1)
+    counts = np.repeat(counts, batch.s.shape[1], axis=1)
+    member = np.tile(np.asarray(batch.s, float), len(rows))
     return People(np.asarray(batch.y, float), counts * member, counts * (1 - member))
 
 
@@ -126,7 +136,9 @@ def smallest_prices(
     share, people = share[there], People(*(part[there] for part in people))
     center, width = (np.asarray(part, float) for part in bounds(problem))
     nothing = np.zeros(len(center))
-    found = Prices(nothing, share @ people.inside, share @ people.outside, np.zeros(()))
+    found = Prices(
+        nothing, share @ people.inside, share @ people.outside, np.zeros(()), np.zeros(())
+    )
     effect = influence(found, people)
     size = np.sqrt(share @ effect**2)
     told = size > LEAST_INFLUENCE
@@ -144,7 +156,11 @@ def smallest_prices(
         if told[i]:
             price = _solved(gap, price, i, width[i], HIGHEST_PRICE / size[i])
     scores = people.p - effect @ price
-    return found._replace(price=price, threshold=np.asarray(threshold(scores, share), float))
+    return found._replace(
+        price=price,
+        threshold=np.asarray(threshold(scores, share), float),
+        unpriced=np.asarray(threshold(people.p, share), float),
+    )
 
 
 class _Own:
@@ -200,23 +216,3 @@ def _solved(
 def priced(prices: Prices, people: People) -> np.ndarray:
     """Return scores that are above the threshold where the rule decides positively."""
     return people.p - influence(prices, people) @ prices.price
-
-
-def _num_conditions(problem: Problem) -> int:
-    return sum(len(constraint.conditions) for constraint in problem.constraints)
-
-
-def _everybody(problem: Problem, x: np.ndarray, label: float) -> Batch:
-    """Return people as if they all had this label."""
-    ones = np.ones(len(x))
-    nobody = np.zeros((len(x), len(problem.schema.contrasts)))
-    return Batch(x, label * ones, nobody, ones, ones, len(x))
-
-
-def _counts(problem: Problem, batch: Batch) -> np.ndarray:
-    """Return what each row counts in each comparison: ``(n, m)``."""
-    rows = [
-        np.asarray(part.rows(batch), float) for c in problem.constraints for part in c.conditions
-    ]
-    columns = np.stack(rows, axis=1) if rows else np.zeros((len(batch.y), 0))
-    return np.repeat(columns, batch.s.shape[1], axis=1)

@@ -8,15 +8,20 @@ from ffml.base import FFMLError
 
 Threshold = Callable[[np.ndarray, np.ndarray], float]  # scores, weights -> τ
 
+DECIMALS = 6  # scores that differ by less are equal
+
 
 def threshold_of(goal: str) -> Callable[[float, float], Threshold]:
     """Read a goal; return a function of the label rate and the positive weight.
 
+    The positive weight is what a missed positive costs, in false alarms. Goals that say so
+    themselves do not look at it.
+
     Args:
         goal: "balanced" (both labels' errors count the same, however rare one of them is),
             "accuracy" (all errors count the same), "cost=5" (a missed positive costs as much as 5
-            false alarms), "rate=0.2" (the 20 % with the highest scores), or a probability such as
-            "0.3".
+            false alarms), "rate=0.2" (the 20 % with the highest scores, as nearly as people with
+            equal scores allow), or a probability such as "0.3".
 
     >>> threshold_of("balanced")(0.1, 1.0)(np.array([0.2]), np.ones(1))
     0.1
@@ -24,13 +29,13 @@ def threshold_of(goal: str) -> Callable[[float, float], Threshold]:
     0.2
     """
     name, _, number = str(goal).partition("=")
-    if name == "balanced" and not number:
+    if goal == "balanced":
         return lambda rate, weight: _fixed(rate / (rate + weight * (1 - rate)))
-    if name == "accuracy" and not number:
+    if goal == "accuracy":
         return lambda rate, weight: _fixed(1 / (1 + weight))
     if name == "cost":
         cost = _number(goal, number, 0, np.inf)
-        return lambda rate, weight: _fixed(1 / (1 + cost * weight))
+        return lambda rate, weight: _fixed(1 / (1 + cost))
     if name == "rate":
         share = _number(goal, number, 0, 1)
         return lambda rate, weight: lambda scores, people: _highest(scores, people, share)
@@ -43,19 +48,16 @@ def _fixed(threshold: float) -> Threshold:
 
 
 def _highest(scores: np.ndarray, people: np.ndarray, share: float) -> float:
-    """Return the score that this share of the people exceed."""
-    if not len(scores):
+    """Return a threshold that this share of the people exceed, or as near to it as ties allow."""
+    if not people.sum() > 0:
         return 0.5
-    order = np.argsort(-scores, kind="stable")
-    before = np.cumsum(people[order]) - people[order]
-    total = people.sum()
-    kept = order[before < share * total - 1e-9 * total]
-    others = np.delete(order, np.arange(len(kept)))
-    if not len(kept):
-        return float(scores.max())
-    if not len(others):
-        return float(scores.min() - 1e-6)
-    return float((scores[kept].min() + scores[others].max()) / 2)
+    values, places = np.unique(np.round(scores, DECIMALS), return_inverse=True)
+    at_value = np.bincount(places, people) / people.sum()
+    above = np.append(1.0, 1 - np.cumsum(at_value))  # share of people from each value on
+    cut = int(np.argmin(np.abs(above - share)))
+    step = 10.0**-DECIMALS
+    bounds = np.concatenate([values[:1] - step, values, values[-1:] + step])
+    return float((bounds[cut] + bounds[cut + 1]) / 2)
 
 
 def _number(goal: str, text: str, low: float, high: float) -> float:

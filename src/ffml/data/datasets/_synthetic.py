@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream, Task
-from ffml.border import one_of
 from ffml.data.datasets._dataset import Dataset
 
 SHARPNESS = 3.0
@@ -68,6 +67,8 @@ def load(
     """
     low, high = (rows_per_task, rows_per_task) if isinstance(rows_per_task, int) else rows_per_task
     _check(num_tasks, low, high, num_features - bool(proxy), num_groups, bias, drift)
+    from ffml.border import one_of  # here, so that listings do not start JAX
+
     bias_of = one_of("bias_over_time", bias_over_time, BIASES)
     aside = _plane(seed, num_features)[:, 2] if proxy else np.zeros(num_features)
     schema = Schema(

@@ -1,16 +1,12 @@
 """Which column of a table of decisions plays which part, and what its values stand for."""
 
-import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from ffml.base import FFMLError
 from ffml.data.tables._labels import label_values
-from ffml.data.tables._roles import refuse_unknown
+from ffml.data.tables._roles import Roles, refuse_unknown
+from ffml.data.tables._settle import check_time, settle_time
 from ffml.data.tables._source import Source
-
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-_ISO = re.compile(r"\d{4}-\d{2}(-\d{2}([T ].*)?)?|\d{4}-?(Q\d|W\d{2})")
 
 
 class DecisionRoles(NamedTuple):
@@ -21,7 +17,9 @@ class DecisionRoles(NamedTuple):
         sensitive: the protected attributes.
         label: what turned out to be right, where that is known; two values.
         task: whose rows belong together; None: all, or a folder's files.
-        time: as ``task``, but the tasks come in the order of these values.
+        time: a column of times; the tasks are its periods, in their order.
+        by: how long such a period is: day, week, month, quarter or year.
+        date_format: how times are written where they do not tell themselves: DD/MM/YYYY.
         positive: the decision that counts as 1; None: 1 or true.
         positive_label: the label that counts as 1; None: 1 or true, or as ``positive``.
         intersect: make one protected attribute of the combinations of all.
@@ -33,6 +31,8 @@ class DecisionRoles(NamedTuple):
     label: str | None = None
     task: str | None = None
     time: str | None = None
+    by: str | None = None
+    date_format: str | None = None
     positive: str | None = None
     positive_label: str | None = None
     intersect: bool = False
@@ -43,6 +43,7 @@ def task_column(roles: DecisionRoles, source: Source) -> str | None:
     """Refuse columns that are not there or play two parts; return the column of the tasks."""
     if roles.task and roles.time:
         raise FFMLError("--task and --time both say which rows belong together; give one of them")
+    check_time(roles.task, roles.time, roles.by, roles.date_format)
     parts = [("decision", roles.decision), ("label", roles.label)]
     parts += [("sensitive", name) for name in roles.sensitive]
     parts += [("task", roles.task), ("time", roles.time)]
@@ -61,6 +62,24 @@ def task_column(roles: DecisionRoles, source: Source) -> str | None:
     return roles.task or roles.time or source.task
 
 
+def settled(roles: DecisionRoles, source: Source) -> DecisionRoles:
+    """Find out how times are written and, if it was not said, which periods they are."""
+    if roles.time is None:
+        return roles
+    found = settle_time(
+        source,
+        Roles(
+            label=roles.decision,
+            sensitive=roles.sensitive,
+            task=roles.time,
+            time=roles.time,
+            by=roles.by,
+            date_format=roles.date_format,
+        ),
+    )
+    return roles._replace(by=found.by, date_format=found.date_format)
+
+
 def decision_codes(roles: DecisionRoles, seen: set[str]) -> dict[str, int]:
     """Say which decision is 1."""
     return label_values(roles.decision, seen, roles.positive, part="decision")
@@ -76,20 +95,3 @@ def label_codes(roles: DecisionRoles, seen: set[str]) -> dict[str, int]:
     if positive is None and roles.positive in seen:
         positive = roles.positive
     return label_values(roles.label, seen, positive, option="--positive-label")
-
-
-def in_time_order(name: str, tasks: Iterable[str]) -> tuple[str, ...]:
-    """Sort times: numbers by value, ISO dates as texts; refuse what is neither.
-
-    >>> in_time_order("year", ["10", "9"]), in_time_order("month", ["2024-02", "2023-12"])
-    (('9', '10'), ('2023-12', '2024-02'))
-    """
-    tasks = list(tasks)
-    for pattern, key in ((_NUMBER, float), (_ISO, str)):
-        if all(pattern.fullmatch(task) for task in tasks):
-            return tuple(sorted(tasks, key=key))
-    odd = next((t for t in tasks if not (_ISO.fullmatch(t) or _NUMBER.fullmatch(t))), tasks[0])
-    raise FFMLError(
-        f"time column {name!r} holds {odd!r}; write all times as 2024-05, as 2024-05-17 or as "
-        "numbers, or give the column as --task to take its values in the order of the rows"
-    )

@@ -10,14 +10,15 @@ from ffml.base import FFMLError, SensitiveColumn
 from ffml.data.tables._decision_roles import (
     DecisionRoles,
     decision_codes,
-    in_time_order,
     label_codes,
+    settled,
     task_column,
 )
 from ffml.data.tables._roles import role_texts
 from ffml.data.tables._rows import CROSS
 from ffml.data.tables._source import Source
 from ffml.data.tables._survey import MAX_GROUPS, MAX_LABELS, sensitive_column
+from ffml.data.tables._time import periods
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,6 +61,7 @@ def read_decisions(source: Source, roles: DecisionRoles) -> Decisions:
         roles: which column is what.
     """
     by = task_column(roles, source)
+    roles = settled(roles, source)
     names = (CROSS.join(roles.sensitive),) if roles.intersect else roles.sensitive
     reading = _Reading(roles, by, names)
     for batch in source.batches(reading.needed):
@@ -67,7 +69,8 @@ def read_decisions(source: Source, roles: DecisionRoles) -> Decisions:
     if not reading.rows:
         raise FFMLError(f"{source.name} has no rows; at least one is needed")
     reading.refuse_missing()
-    tasks = in_time_order(roles.time, reading.tasks) if roles.time else tuple(reading.tasks)
+    # As ISO writes periods, texts sort by time.
+    tasks = tuple(sorted(reading.tasks) if roles.time else reading.tasks)
     decisions = decision_codes(roles, reading.decisions)
     labels = label_codes(roles, reading.labels)
     columns = tuple(sensitive_column(name, reading.groups[name]) for name in names)
@@ -105,7 +108,7 @@ class _Reading:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        texts = [role_texts(batch.column(name), name, part) for part, name in self.parts]
+        texts = [self._texts(batch.column(name), name, part) for part, name in self.parts]
         complete = pa.repeat(True, batch.num_rows)
         for (part, name), values in zip(self.parts, texts, strict=True):
             self.missing[f"{part} column {name!r}"] += values.null_count
@@ -131,6 +134,11 @@ class _Reading:
             cells = zip(*(found[key].to_pylist() for key in keys), strict=True)
             self.counted[name].update(dict(zip(cells, found["count_all"].to_pylist(), strict=True)))
 
+    def _texts(self, values: "pa.Array", name: str, part: str) -> "pa.Array":
+        if part == "task" and self.roles.time:
+            return periods(values, name, self.roles.by, self.roles.date_format)
+        return role_texts(values, name, part)
+
     def _note(self, task: "pa.Array", decision: "pa.Array", label: "pa.Array") -> None:
         self.complete_rows += len(decision)
         self.labelled_rows += len(label) - label.null_count
@@ -153,7 +161,7 @@ class _Reading:
         if found and not self.roles.drop_missing:
             raise FFMLError(
                 f"rows without a value: {', '.join(found)}; fill them in, or leave such rows out "
-                "(--drop-missing)"
+                "(--set data.drop_missing=true)"
             )
         if not self.complete_rows:
             raise FFMLError("no rows are left without those that miss a value; fill some in")

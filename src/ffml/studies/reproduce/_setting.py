@@ -134,7 +134,9 @@ class Setting:
         return ", ".join(parts)
 
     def _full_iterations(self, data: str) -> int:
-        return configure_run(data, {}, self._protocol.preset).settings["num_outer_steps"]
+        return configure_run(data, {"method": "ffml"}, self._protocol.preset).settings[
+            "num_outer_steps"
+        ]
 
 
 _COUNTS = ("iterations", "rounds")

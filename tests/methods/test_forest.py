@@ -1,0 +1,99 @@
+"""Boosted trees as arrays: scikit-learn's numbers without scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
+
+from ffml.base import FFMLError
+from ffml.methods import forest as module
+from ffml.methods.forest import BLOCK_ROWS, FITTED_TREES, fit_forest, forest_logits, no_forest
+
+
+def rings(rows, seed=0):
+    """Labels that no line tells: inside or outside of a ring; one feature is constant."""
+    rng = np.random.default_rng(seed)
+    x = np.c_[rng.normal(size=(rows, 2)), np.ones(rows), rng.integers(3, size=rows)]
+    noise = rng.normal(size=rows)
+    return x.astype(np.float32), 1.0 * ((x[:, :2] ** 2).sum(1) + 0.3 * noise > 1.4)
+
+
+@pytest.fixture
+def fitted(monkeypatch):
+    """A forest, and scikit-learn's own model of it."""
+    models = []
+    fit = HistGradientBoostingClassifier.fit
+
+    def kept(self, *args, **kwargs):
+        models.append(self)
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(HistGradientBoostingClassifier, "fit", kept)
+    x, y = rings(600)
+    with threadpool_limits(1):
+        yield fit_forest(x, y, np.random.default_rng(0).uniform(0.5, 3, size=600)), models[0]
+
+
+def test_its_logits_are_scikit_learns(fitted):
+    forest, model = fitted
+    x, y = rings(BLOCK_ROWS + 500, seed=1)
+    np.testing.assert_allclose(forest_logits(forest, x), model.decision_function(x), atol=1e-9)
+    assert ((forest_logits(forest, x) > 0) == y).mean() > 0.8
+    edges = forest.threshold[forest.left != np.arange(len(forest.left))]
+    at_edges = np.repeat(edges[:, None], 4, axis=1)  # people exactly at a threshold
+    np.testing.assert_allclose(
+        forest_logits(forest, at_edges), model.decision_function(at_edges), atol=1e-9
+    )
+
+
+def test_every_path_ends_in_a_leaf_and_all_numbers_are_finite(fitted):
+    forest, _ = fitted
+    assert len(forest.roots) == FITTED_TREES
+    node = np.repeat(forest.roots, 2)
+    seen = {*node}
+    for _ in range(int(forest.depth)):
+        node = np.unique(np.concatenate([forest.left[node], forest.right[node]]))
+        seen |= {*node}
+    assert seen == set(range(len(forest.left)))  # all nodes are reached
+    np.testing.assert_array_equal(forest.left[node], node)  # and after that many steps all rest
+    assert all(np.isfinite(part).all() for part in forest)
+
+
+def test_the_same_rows_give_the_same_bytes_whatever_the_order_of_fits(fitted):
+    x, y = rings(600)
+    weight = np.random.default_rng(0).uniform(0.5, 3, size=600)
+    fit_forest(*rings(300, seed=5), np.ones(300))
+    for one, other in zip(fitted[0], fit_forest(x, y, weight), strict=True):
+        assert one.tobytes() == other.tobytes() and one.dtype == other.dtype
+
+
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_one_label_gives_no_trees(label):
+    forest = fit_forest(np.ones((40, 2)), np.full(40, label), np.ones(40))
+    for one, other in zip(forest, no_forest(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not forest_logits(forest, np.ones((5, 2))).any()
+    assert not len(forest_logits(fit_forest(*rings(60), np.ones(60)), np.zeros((0, 4))))
+
+
+def test_trees_without_a_split_are_the_rate_of_labels():
+    """Too few rows for two leaves, or features that are all the same."""
+    for x in (np.arange(30.0)[:, None], np.ones((30, 1))):
+        y = 1.0 * (np.arange(30) < 12)
+        logits = forest_logits(fit_forest(x, y, np.ones(30)), x)
+        np.testing.assert_allclose(logits, np.log(12 / 18), atol=1e-6)
+
+
+def test_arrays_have_one_type_with_and_without_trees(fitted):
+    """So that a checkpoint of one can be read by the other."""
+    assert [part.dtype for part in fitted[0]] == [part.dtype for part in no_forest()]
+    assert [part.ndim for part in fitted[0]] == [part.ndim for part in no_forest()]
+
+
+def test_trees_kept_in_an_unknown_way_are_refused(monkeypatch):
+    as_arrays = module._as_arrays
+    monkeypatch.setattr(
+        module, "_as_arrays", lambda model: as_arrays(model)._replace(start=np.asarray(7.0))
+    )
+    with pytest.raises(FFMLError, match=r"^this scikit-learn keeps its trees in a way[^\n]*$"):
+        fit_forest(*rings(100), np.ones(100))
