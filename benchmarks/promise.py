@@ -162,18 +162,39 @@ def line(recipe: str, asked: float | None, runs: list[dict[str, float]]) -> str:
     )
 
 
+def draw(shown: dict[tuple[str, str], list[tuple[float, dict[str, float]]]], path: Path) -> None:
+    """Draw what came about, and at what accuracy, against what was asked for."""
+    import matplotlib.pyplot as plt
+
+    figure, (gaps, accuracy) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    for (stream, recipe), points in shown.items():
+        asked = [100 * gap for gap, _ in points]
+        label = stream if recipe == "default" else f"{stream}, {recipe}"
+        (line,) = gaps.plot(asked, [100 * mean["long"] for _, mean in points], "o-", ms=3)
+        balanced = [mean["balanced"] for _, mean in points]
+        accuracy.plot(asked, balanced, "o-", ms=3, color=line.get_color(), label=label)
+    ends = [0, max(100 * gap for points in shown.values() for gap, _ in points)]
+    gaps.plot(ends, ends, color="0.6", lw=1, ls="--")
+    gaps.set(xlabel="asked: at most so many points", ylabel="long-run gap got, in points")
+    accuracy.set(xlabel="asked: at most so many points", ylabel="balanced accuracy")
+    figure.legend(loc="outside right center", fontsize=8, frameon=False)
+    figure.savefig(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("streams", nargs="*", default=["synthetic"])
-    parser.add_argument("--recipes", default="default", help="names, or 'all', with commas")
+    parser.add_argument("--recipe", action="append", choices=[*RECIPES, "all"], help="(repeatable)")
     parser.add_argument("--asked", default="none,0.01,0.02,0.05,0.1")
     parser.add_argument("--notion", default="demographic-parity")
     parser.add_argument("--seeds", default="0-4")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--out", type=Path, default=Path("promise"))
+    parser.add_argument("--figure", type=Path, help="where to draw it, .svg or .png")
     parser.add_argument("--small", action="store_true", help="a few rounds")
     arguments = parser.parse_args()
-    recipes = list(RECIPES) if arguments.recipes == "all" else arguments.recipes.split(",")
+    recipes = arguments.recipe or ["default"]
+    recipes = list(RECIPES) if "all" in recipes else recipes
     asked = [None if a == "none" else float(a) for a in arguments.asked.split(",")]
     arguments.out.mkdir(parents=True, exist_ok=True)
     cells = [
@@ -186,6 +207,7 @@ def main() -> None:
     missing = [cell for cell in cells if not cell.file(arguments.out).exists()]
     with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
         list(pool.map(compute, missing, [str(arguments.out)] * len(missing)))
+    shown: dict[tuple[str, str], list[tuple[float, dict[str, float]]]] = {}
     for stream in dict.fromkeys(cell.stream.name for cell in cells):
         print(f"\n**{stream}** ({arguments.notion}, seeds {arguments.seeds})\n\n{HEAD}")
         for recipe in recipes:
@@ -196,6 +218,11 @@ def main() -> None:
                     if (cell.stream.name, cell.recipe, cell.asked) == (stream, recipe, gap)
                 ]
                 print(line(recipe, gap, runs))
+                if gap is not None:
+                    mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+                    shown.setdefault((stream, recipe), []).append((gap, mean))
+    if arguments.figure and shown:
+        draw(shown, arguments.figure)
 
 
 if __name__ == "__main__":

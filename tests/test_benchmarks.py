@@ -26,7 +26,7 @@ SMALL = {
         r"outer iteration: \d+\.\d ms",
     ),
     "benchmarks/promise.py": (
-        ["--small", "--seeds", "0", "--jobs", "1", "--asked", "0.05"],
+        ["--small", "--seeds", "0", "--jobs", "1", "--asked", "0.05", "--figure", "f.svg"],
         r"\| default \| 5 \| ",
     ),
     "benchmarks/predict_rows.py": (["--rows", "2000"], "mlp: .* million rows/s from Parquet to"),
