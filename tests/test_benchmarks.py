@@ -18,7 +18,7 @@ SMALL = {
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
     "benchmarks/kill_points.py": (["--kills", "1", "--rounds", "3"], "1 runs finished, 0 of them"),
     "benchmarks/living.py": (
-        ["--kills", "1", "--updates", "2", "--months", "2", "--rows", "60"],
+        ["--kills", "1", "--updates", "2", "--months", "1", "--rows", "60"],
         r"(?s)1 SIGKILLs, 1 times to the end, 0 of them different.*2 updates of 60 rows",
     ),
     "benchmarks/outer_iteration.py": (
