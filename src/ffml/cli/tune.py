@@ -86,6 +86,7 @@ def tune(
         int | None,
         option(OUTPUT, "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"),
     ] = None,
+    backend: shared.Backend = None,
     out: Annotated[
         Path | None,
         option(OUTPUT, "Folder for results; finished ones are kept. (default: tune/DATA)"),
@@ -128,6 +129,7 @@ def tune(
             min_validation=min_validation,
         ),
         chunk=chunk,
+        backend=backend,
         out=out or Path("tune") / Path(found.data).stem,
         quiet=quiet,
         as_json=json_output,
