@@ -37,8 +37,8 @@ def available_cores() -> int:
 def join_processes() -> None:
     """Make this process one of several that share every round's tasks.
 
-    SLURM, Open MPI, Kubernetes and TPU pods tell JAX by themselves which process is which; elsewhere
-    ``JAX_COORDINATOR_ADDRESS`` (host and port of the first), ``JAX_NUM_PROCESSES`` and
+    SLURM, Open MPI, Kubernetes and TPU pods tell JAX by themselves which process is which.
+    Elsewhere ``JAX_COORDINATOR_ADDRESS`` (host and port of the first), ``JAX_NUM_PROCESSES`` and
     ``JAX_PROCESS_ID`` do. Call it after `configure` and before anything else touches JAX.
 
     Raises:
@@ -56,8 +56,8 @@ def join_processes() -> None:
     except (ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise FFMLError(
-            f"the processes of a run cannot join ({reason}); start them with srun or mpirun, or set "
-            "JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID"
+            f"the processes of a run cannot join ({reason}); start them with srun or mpirun, or "
+            "set JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID"
         ) from error
 
 
