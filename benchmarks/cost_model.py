@@ -3,10 +3,10 @@
 python benchmarks/cost_model.py [--hosts 1 16 256] [--cores 32] [--small]
 
 Measured: CPU time of an outer iteration of FFML by the number of tasks (the paper's Bank shape:
-100 + 100 support and query rows of each class, 44 features, MLP 2 × 40, 5 inner steps, second order), the
-bytes that devices sum up over the network in it, its memory, and rows a second of decisions from
-Parquet to Parquet. CPU time, not the clock's: other programs disturb it less. One number of tasks
-is left out of the fit, to see how far off the line is there.
+100 + 100 support and query rows of each class, 44 features, MLP 2 × 40, 5 inner steps, second
+order), the bytes that devices sum up over the network in it, its memory, and rows a second of
+decisions from Parquet to Parquet. CPU time, not the clock's: other programs disturb it less. One
+number of tasks is left out of the fit, to see how far off the line is there.
 """
 
 import argparse

@@ -32,7 +32,8 @@ def together(folders, words):
     processes = [
         started(
             folder,
-            [*words, "--distributed"],
+            words,
+            FFML_DISTRIBUTED="1",
             JAX_COORDINATOR_ADDRESS=address,
             JAX_NUM_PROCESSES=str(len(folders)),
             JAX_PROCESS_ID=str(i),
@@ -56,7 +57,6 @@ def test_two_processes_give_the_numbers_of_one(tmp_path):
     for folder in folders:
         folder.mkdir()
     alone = started(folders[2], [*words, "--set", "rounds=4", "-q"])
-    # The first round by two processes, the others after a stop: the second needs the run to read.
     first, second = together(folders[:2], [*words, "--set", "rounds=4", "--json"])
     assert first.startswith("{") and second == ""  # JSON alone, whatever libraries print
     assert os.listdir(folders[1]) == []
@@ -65,14 +65,23 @@ def test_two_processes_give_the_numbers_of_one(tmp_path):
     assert one.keys() == two.keys()
     for name, array in one.items():
         np.testing.assert_allclose(two[name], array, rtol=1e-4, atol=1e-5)
+    before = {path.name: path.read_bytes() for path in (folders[0] / "run").glob("*.*")}
+    first, second = together(folders[:2], ["run", "--resume", str(folders[0] / "run")])
+    assert "already complete: 4 rounds" in first and second == ""
+    assert before == {path.name: path.read_bytes() for path in (folders[0] / "run").glob("*.*")}
 
 
-def test_who_cannot_join_is_refused(run_main, monkeypatch):
-    """In a process of its own, since JAX has started in this one."""
-    for value, message in (("two", "JAX_NUM_PROCESSES must be a whole number"), ("1", "join")):
-        process = started(
-            ".", [*RUN.split(), "--distributed"], JAX_NUM_PROCESSES=value, JAX_PROCESS_ID="0"
-        )
-        _, err = process.communicate(timeout=300)
-        assert process.returncode == 2 and err.startswith("error: ") and message in err
-        assert err.count("\n") == 1
+@pytest.mark.parametrize(
+    "environment, message",
+    [
+        ({"FFML_DISTRIBUTED": "yes"}, "FFML_DISTRIBUTED must be 0 or 1, got 'yes'"),
+        ({"JAX_NUM_PROCESSES": "two"}, "JAX_NUM_PROCESSES must be a whole number, got 'two'"),
+        ({"JAX_NUM_PROCESSES": "2"}, "cannot join (coordinator_address should be defined.); start"),
+    ],
+)
+def test_who_cannot_join_is_refused(environment, message, tmp_path):
+    """In a process of its own: JAX has started in this one."""
+    process = started(tmp_path, RUN.split(), **{"FFML_DISTRIBUTED": "1"} | environment)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 2 and err.startswith("error: ") and message in err
+    assert err.count("\n") == 1 and os.listdir(tmp_path) == []

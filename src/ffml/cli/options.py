@@ -91,15 +91,6 @@ def run(
         Path | None,
         option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
     ] = None,
-    distributed: Annotated[
-        bool,
-        option(
-            OUTPUT,
-            "This is one of several processes that share the tasks of each round, started by "
-            "srun, mpirun or the like; see docs/scale.md.",
-            "--distributed",
-        ),
-    ] = False,
     quiet: shared.Quiet = False,
     json_output: shared.Json = False,
 ) -> None:
@@ -113,7 +104,7 @@ def run(
 
     if resume is not None:
         _refuse_settings(context)
-        resume_stream(resume, data=data, distributed=distributed, quiet=quiet, as_json=json_output)
+        resume_stream(resume, data=data, quiet=quiet, as_json=json_output)
         return
     from ffml.cli.values import parse_max_gap
     from ffml.data.sources import find_data
@@ -146,7 +137,6 @@ def run(
         preset=preset or (None if written.is_run else "default"),
         out=out,
         overwrite=overwrite,
-        distributed=distributed,
         quiet=quiet,
         as_json=json_output,
         command=_command(found.sql_url),
@@ -166,7 +156,7 @@ def _command(sql_url: str | None) -> str:
 def _refuse_settings(context: typer.Context) -> None:
     """A resumed run has its settings already."""
     named = {"wrappers": "with", "settings": "set", "max_gap": "max-gap"}
-    allowed = {"data", "resume", "distributed", "quiet", "json_output"}
+    allowed = {"data", "resume", "quiet", "json_output"}
     for name in (name for name in context.params if name not in allowed):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ffml.base import FFMLError
 from ffml.cli.live import Live
 from ffml.cli.noticed import noticed, show_noticed
 from ffml.cli.summary_table import show_summary
-from ffml.cli.together import follow, joined, own_folder
+from ffml.cli.together import follow, is_distributed, joined, own_folder
 
 if TYPE_CHECKING:
     from ffml.data.sources import Found
@@ -29,7 +30,6 @@ def run_stream(
     preset: str | None,
     out: Path | None,
     overwrite: bool,
-    distributed: bool,
     quiet: bool,
     as_json: bool,
     command: str,
@@ -44,12 +44,12 @@ def run_stream(
         preset: where all other settings come from.
         out: the folder.
         overwrite: whether a run there is replaced.
-        distributed: whether this is one of several processes that share the run.
         quiet: whether nothing is printed.
         as_json: whether the summary is printed as JSON.
         command: as typed, for config.json.
     """
-    first = joined(distributed)
+    distributed = is_distributed()
+    first = joined() if distributed else True
     console = Console(stderr=as_json, quiet=quiet or not first)
     console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{found.data}[/bold] …")
     from ffml.data.sources import table_preprocessing
@@ -105,11 +105,10 @@ def merged_settings(
     return kept | dict(given) | ({"wrappers": now} if now or before else {})
 
 
-def resume_stream(
-    folder: Path, *, data: str | None, distributed: bool, quiet: bool, as_json: bool
-) -> None:
+def resume_stream(folder: Path, *, data: str | None, quiet: bool, as_json: bool) -> None:
     """Go on with the run in a folder, from its last good round."""
-    first = joined(distributed)
+    distributed = is_distributed()
+    first = joined() if distributed else True
     console = Console(stderr=as_json, quiet=quiet or not first)
     console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{folder}[/bold] …")
     from ffml.data.sources import SQL, SQL_URL, is_url, table_preprocessing
@@ -131,7 +130,7 @@ def resume_stream(
         saved, sql_url=sql_url, preprocessing=saved_preprocessing(folder)
     )
     preprocessing = table_preprocessing(experiment.stream)  # unless a round has left its own
-    with own_folder(folder, first, distributed) as own:
+    with own_folder(folder, first) if distributed else nullcontext(folder) as own:
         directory = RunDirectory(own, experiment, preprocessing=preprocessing)
         notes = directory.resume()
         if not first:

@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ffml.base import FFMLError
+
 if TYPE_CHECKING:
     from ffml.base import Task
     from ffml.online.loop import OnlineLoop
 
 
-def joined(distributed: bool) -> bool:
-    """Start JAX as one of several processes, if so; return whether this one writes and prints."""
-    if not distributed:
-        return True
+def is_distributed() -> bool:
+    """Tell whether this is one of several processes that share a run, see docs/scale.md."""
+    value = os.environ.get("FFML_DISTRIBUTED", "0")
+    if value not in ("0", "1"):
+        raise FFMLError(f"FFML_DISTRIBUTED must be 0 or 1, got '{value}'")
+    return value == "1"
+
+
+def joined() -> bool:
+    """Start JAX as one of several processes; return whether this one writes and prints."""
     from ffml.runtime import configure, is_first_process, join_processes
 
     # The library that sums over processes prints to the standard output, where JSON may go.
@@ -44,14 +52,11 @@ def follow(loop: "OnlineLoop", tasks: "Iterable[Task]") -> None:
 
 
 @contextmanager
-def own_folder(folder: Path, first: bool, distributed: bool) -> Iterator[Path]:
+def own_folder(folder: Path, first: bool) -> Iterator[Path]:
     """Give a run's folder to the first process, and a copy of it to each of the others.
 
     The first goes on once all have theirs: it will change the folder.
     """
-    if not distributed:
-        yield folder
-        return
     from ffml.runtime import wait_for_all
 
     with tempfile.TemporaryDirectory(prefix="ffml-") as temporary:

@@ -51,7 +51,8 @@ def tune(
         list[str] | None,
         option(
             WHAT,
-            "One value for all, such as num_outer_steps=20 or data.order=month.",
+            "One value for all, such as num_outer_steps=20, data.order=month, or rounds=30: the "
+            "length T of the stream, of which rounds T/3 to 2T/3 judge.",
             "--set",
             metavar="NAME=VALUE",
         ),
@@ -68,10 +69,6 @@ def tune(
     ] = 0.97,
     seeds: Annotated[
         str | None, option(HOW, "Such as 100-104; not those of tables, 0-99. (default: 100-104)")
-    ] = None,
-    rounds: Annotated[
-        int | None,
-        option(HOW, "Length T of the stream; rounds T/3 to 2T/3 judge. (default: all tasks)"),
     ] = None,
     min_validation: Annotated[
         int | None,
@@ -105,8 +102,6 @@ def tune(
     given, roles = shared.split_options(
         settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop
     )
-    if rounds is not None:
-        given["rounds"] = rounds
     for name, target in (("target-dp", target_dp), ("target-eo", target_eo)):
         if not 0 < target <= 1.2:  # above 1: to be safe on unlucky seeds
             raise FFMLError(f"--{name} must be above 0 and at most 1.2, got {target:g}")
