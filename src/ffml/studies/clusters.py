@@ -25,7 +25,9 @@ _MODULES = {"dask": "distributed", "ray": "ray"}
 def on_ray(compute: Compute, jobs: Sequence[Any]) -> Iterator[Happened]:
     """Compute all jobs as Ray tasks of one core each, telling what happens."""
     ray = _engine(_MODULES["ray"])
-    ray.init(ignore_reinit_error=True, log_to_driver=False, logging_level="ERROR")
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(log_to_driver=False, logging_level="ERROR")
     try:
         remote = ray.remote(num_cpus=1, max_retries=RETRIES)(on_worker)
         waiting = {remote.remote(compute, job): job for job in jobs}
@@ -37,7 +39,8 @@ def on_ray(compute: Compute, jobs: Sequence[Any]) -> Iterator[Happened]:
                 kind, details = "failed", _lost(error)
             yield kind, waiting.pop(done), *details
     finally:
-        ray.shutdown()
+        if ours:
+            ray.shutdown()
 
 
 def on_dask(compute: Compute, jobs: Sequence[Any]) -> Iterator[Happened]:
