@@ -13,6 +13,7 @@ from ffml.base import FFMLError, Params
 from ffml.border import one_of, positive
 from ffml.methods.forest import fit_boosting, forest_logits, forest_of
 from ffml.problem.classification import label_costs
+from ffml.threads import one_thread
 
 SMALLEST = 1e-6  # probability of an estimator of your own; logits stay finite
 
@@ -153,9 +154,7 @@ class Balanced:
         """Decide for the label that is more probable."""
         if self._model is None:
             return np.full(len(x), self._only)
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1):  # as it was fitted
+        with one_thread():  # as it was fitted
             return (self._model.predict_proba(x)[:, 1] > 0.5).astype(int)
 
     def kept(self) -> Params:

@@ -1,12 +1,14 @@
 """Boosted trees as plain arrays: fitted with scikit-learn, kept and evaluated without it."""
 
-import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ffml.base import FFMLError
 from ffml.methods.binned import OnBins
+from ffml.threads import available_cores, one_thread
 
 FITTED_TREES = 60
 LEAVES = 15
@@ -45,13 +47,23 @@ def fit_forest(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Forest:
     return forest_of(fit_boosting(x, y, weight), x)
 
 
+def fit_forests(
+    x: np.ndarray, targets: Sequence[np.ndarray], weight: np.ndarray
+) -> tuple[Forest, ...]:
+    """Fit a forest to each target, as many at a time as there are cores.
+
+    Each fit has one thread: the same rows give the same trees whatever else is fitted.
+    """
+    with ThreadPoolExecutor(min(len(targets), available_cores())) as pool:
+        return tuple(pool.map(lambda y: fit_forest(x, y, weight), targets))
+
+
 def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> Any:
     """Fit scikit-learn's gradient boosting to rows of both labels, of unequal weight `OnBins`.
 
     One thread fits, so that the same rows always give the same trees.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
-    from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingClassifier(
         max_iter=FITTED_TREES,
@@ -62,8 +74,7 @@ def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None)
         early_stopping=False,
         random_state=0,
     )
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with one_thread("openmp"):
         if weight is None or np.ptp(weight) <= 1e-6 * np.max(weight):
             return model.fit(x, y)
         return OnBins(model).fit(x, y, weight)
@@ -71,11 +82,9 @@ def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None)
 
 def forest_of(model: Any, x: np.ndarray) -> Forest:
     """Copy a fitted model's trees, and make sure that both decide alike about some of the rows."""
-    from threadpoolctl import threadpool_limits
-
     forest = _as_arrays(model)
     some = x[:: max(len(x) // 200, 1)]
-    with threadpool_limits(1):  # threads that wait for each other take longest on a busy machine
+    with one_thread("openmp"):
         expected = model.decision_function(some)
     if not np.allclose(forest_logits(forest, some), expected, atol=1e-6):
         raise FFMLError(
