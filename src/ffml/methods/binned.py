@@ -17,7 +17,7 @@ class OnBins:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.edges: list[np.ndarray] = []  # of each feature, the upper ends of all bins but the last
+        self.edges: list[np.ndarray] = []  # of each feature: where one bin ends and the next begins
 
     def fit(self, x: np.ndarray, y: np.ndarray, sample_weight: np.ndarray) -> "OnBins":
         """Find the bins, and fit to their numbers."""

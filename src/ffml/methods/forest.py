@@ -1,5 +1,6 @@
 """Boosted trees as plain arrays: fitted with scikit-learn, kept and evaluated without it."""
 
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -54,7 +55,10 @@ def fit_forests(
 
     Each fit has one thread: the same rows give the same trees whatever else is fitted.
     """
-    with ThreadPoolExecutor(min(len(targets), available_cores())) as pool:
+    # scikit-learn sets filters of warnings in each fit, which are the whole process's: fits at the
+    # same time take each other's away, and warn of it. So these are put back afterwards.
+    aside = warnings.catch_warnings(record=True, action="ignore")
+    with aside, ThreadPoolExecutor(min(len(targets), available_cores())) as pool:
         return tuple(pool.map(lambda y: fit_forest(x, y, weight), targets))
 
 
