@@ -7,6 +7,7 @@ engine, all from Parquet to Parquet on this machine's cores.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,7 @@ def ffml(*words: object) -> None:
 def by_spark(run: Path, table: Path, out: Path) -> None:
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # where workers find ffml
     session = (
         SparkSession.builder.master(f"local[{available_cores()}]")
         .config("spark.ui.enabled", "false")

@@ -11,6 +11,7 @@ from jax.experimental import multihost_utils
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from ffml.base import FFMLError, LabelledTask
+from ffml.threads import available_cores
 
 
 def configure(devices: int | None = None, cache: bool = True) -> None:
@@ -27,11 +28,6 @@ def configure(devices: int | None = None, cache: bool = True) -> None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-
-
-def available_cores() -> int:
-    """Count the cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def join_processes() -> None:
