@@ -40,21 +40,25 @@ def join_processes() -> None:
     Raises:
         FFMLError: nothing says which process this is, or the others cannot be reached.
     """
-    numbers = {}
-    for name in ("num_processes", "process_id"):
-        text = os.environ.get(f"JAX_{name.upper()}")
-        if text is not None and not text.isdecimal():
-            raise FFMLError(f"JAX_{name.upper()} must be a whole number, got '{text}'")
-        numbers[name] = None if text is None else int(text)
+    count, own = _number("JAX_NUM_PROCESSES"), _number("JAX_PROCESS_ID")
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     try:
-        jax.distributed.initialize(**numbers)
+        jax.distributed.initialize(num_processes=count, process_id=own)
     except (ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise FFMLError(
             f"the processes of a run cannot join ({reason}); start them with srun or mpirun, or "
             "set JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID"
         ) from error
+
+
+def _number(variable: str) -> int | None:
+    text = os.environ.get(variable)
+    if text is None:
+        return None
+    if not text.isdecimal():
+        raise FFMLError(f"{variable} must be a whole number, got '{text}'")
+    return int(text)
 
 
 def is_first_process() -> bool:

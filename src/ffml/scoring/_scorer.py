@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ffml.data.tables import Source, open_frame, open_table
 from ffml.runs.artifact import SavedModel, load_model
 from ffml.runs.predict import Rule, decided_columns, preprocessor_of
+from ffml.threads import one_thread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,11 +66,9 @@ def score(
     A batch gives a batch with as many rows, in their order. One thread computes, since an engine
     runs a worker for each core.
     """
-    from threadpoolctl import threadpool_limits
-
     preprocessor, rule = preprocessor_of(scorer.model), scorer.rule()
     for batch in batches:
-        with threadpool_limits(1):
+        with one_thread():
             columns = decided_columns(scorer.model, preprocessor, batch, keep, rule)
         yield type(batch).from_pydict(columns)
 
