@@ -118,11 +118,12 @@ def rows_per_second(rows: int) -> float:
 
 
 def line(points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Fit a line through points by least squares: where it starts, and its slope."""
-    n, x, y = len(points), sum(x for x, _ in points), sum(y for _, y in points)
-    slope = sum((px - x / n) * (py - y / n) for px, py in points)
-    slope /= sum((px - x / n) ** 2 for px, _ in points)
-    return y / n - slope * x / n, slope
+    """Fit a line by least squares: where it starts, never below 0, and its slope."""
+    x, y = (np.array(values, float) for values in zip(*points, strict=True))
+    slope, start = np.polyfit(x, y, 1)
+    if start < 0:
+        slope, start = x @ y / (x @ x), 0.0
+    return float(start), float(slope)
 
 
 def iteration_seconds(costs: Costs, tasks: int, hosts: int, network: "Network") -> float:

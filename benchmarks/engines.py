@@ -33,7 +33,7 @@ def people(first: int, rows: int, months: int) -> pa.Table:
     numbers = {f"number {i}": rng.normal(size=rows) for i in range(5)}
     numbers["number 0"] += 0.8 * sex
     paid = numbers["number 0"] + numbers["number 1"] + rng.normal(size=rows) > 0.5
-    month = 1 + np.arange(rows) * months // rows
+    month = np.arange(rows) * months // rows
     return pa.table(
         {
             "id": np.arange(first, first + rows),
@@ -41,7 +41,7 @@ def people(first: int, rows: int, months: int) -> pa.Table:
             "job": np.array(["office", "shop", "farm", "none"])[rng.integers(4, size=rows)],
             "region": np.array(list("abcdefgh"))[rng.integers(8, size=rows)],
             "sex": np.array(["F", "M"])[sex],
-            "month": np.char.add("2026-", np.char.zfill(month.astype(str), 2)),
+            "month": np.array([f"2026-{m + 1:02d}" for m in range(months)])[month],
             "paid": np.array(["no", "yes"])[paid.astype(int)],
         }
     )
