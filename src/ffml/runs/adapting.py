@@ -28,7 +28,7 @@ class Settled(NamedTuple):
     params: Params  # of `Learner.adapt`: θ' of Eq. 6–7, and what else the method decides by
 
 
-def settled(
+def settle(
     model: SavedModel,
     support: Source | None = None,
     people: Source | None = None,

@@ -53,9 +53,9 @@ def prepare(
     saved = model if isinstance(model, SavedModel) else load_model(model)
     if support is None and threshold is None and saved.decides_by_params:
         return Scorer(saved)
-    from ffml.runs.adapting import settled
+    from ffml.runs.adapting import settle
 
-    return Scorer(saved, settled(saved, _source(support), _source(people), threshold))
+    return Scorer(saved, settle(saved, _source(support), _source(people), threshold))
 
 
 def score(
