@@ -1,8 +1,10 @@
 """Deciding where the data are: a model's decisions on Spark or Ray, the same as ``ffml predict``'s.
 
-scorer = ffml.scoring.prepare("runs/loans", people="new.parquet")
-decided = ffml.scoring.on_spark(scorer, spark.read.parquet("new.parquet"), keep=["applicant"])
-decided = ffml.scoring.on_ray(scorer, ray.data.read_parquet("new.parquet"), keep=["applicant"])
+Prepare a model once, then decide wherever the rows are::
+
+    scorer = ffml.scoring.prepare("runs/loans", people="new.parquet")
+    decided = ffml.scoring.on_spark(scorer, spark.read.parquet("new.parquet"), keep=["applicant"])
+    decided = ffml.scoring.on_ray(scorer, ray.data.read_parquet("new.parquet"), keep=["applicant"])
 """
 
 from ffml.scoring._ray import on_ray
