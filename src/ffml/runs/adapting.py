@@ -83,15 +83,18 @@ def rule_of(found: Settled) -> Rule:
     """Return functions from encoded features, which take the place of `SavedModel.logits`."""
     model, config, known, params = found
     _, learner = build_for(config, model.schema)
-    chances = learner.chances
 
     def logits(x: np.ndarray) -> np.ndarray:
         return np.asarray(learner.predict(params, _prepared(model, learner, known, x)))
 
+    if learner.chances is None:
+        return Rule(logits)
+    chances = learner.chances
+
     def probabilities(x: np.ndarray) -> np.ndarray:
         return np.asarray(chances(params, _prepared(model, learner, known, x)))
 
-    return Rule(logits, None if chances is None else probabilities)
+    return Rule(logits, probabilities)
 
 
 def _prepared(model: SavedModel, learner: Learner, known: Any, x: np.ndarray) -> np.ndarray:
