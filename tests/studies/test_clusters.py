@@ -52,6 +52,7 @@ def ray_cluster(monkeypatch):
     """Two workers of one core each, in processes of their own; gives the process to look below."""
     pytest.importorskip("ray", reason="ray is not installed; try: pip install 'ffml[engines]'")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # for workers
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # or they wait for everybody else
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # or Ray leaves a token in the home folder
     address = f"127.0.0.1:{free_port()}"
     with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
