@@ -56,6 +56,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             several.
         max_gap: by how much it may differ, one for all notions or one for each: 0.05 is 5 points.
             None asks for no fairness; only then may ``sensitive_features`` be left out.
+        min_ratio: in place of ``max_gap``, whose default then does not count: what share of the
+            higher rate of positive decisions the lower one is at least (0.8: four fifths).
         shots: rows of each class that an adaptation uses; of more, so many are drawn.
         validation_fraction: share of a task's rows on which its round is judged.
         settings: other settings by the names that ``ffml run --set`` takes: the method's
@@ -114,6 +116,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         model: str = "linear",
         notion: str | Sequence[str] = "demographic-parity",
         max_gap: float | Sequence[float] | None = 0.05,
+        min_ratio: float | Sequence[float] | None = None,
         shots: int = 100,
         validation_fraction: float = 0.5,
         settings: Mapping[str, Any] | None = None,
@@ -124,6 +127,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self.model = model
         self.notion = notion
         self.max_gap = max_gap
+        self.min_ratio = min_ratio
         self.shots = shots
         self.validation_fraction = validation_fraction
         self.settings = settings
@@ -289,7 +293,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         """Compare the rounds with what is asked, as ``ffml check`` does.
 
         Args:
-            **limits: ``max_gap``, ``notion``, ``min_dp``, … of `ffml.runs.gate.check`.
+            **limits: ``max_gap``, ``min_ratio``, ``notion``, … of `ffml.runs.gate.check`.
         """
         check_is_fitted(self)
         from ffml.estimator.run import temporary_run
