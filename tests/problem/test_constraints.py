@@ -9,7 +9,7 @@ from conftest import random_task
 from ffml.base import FFMLError, Ratio, Schema, SensitiveColumn, Task
 from ffml.methods.sampling import draw_support_and_query
 from ffml.online import metrics
-from ffml.online.judge import padded_batch, support_batch
+from ffml.online.judge import Decided, judge_decisions, padded_batch, support_batch
 from ffml.online.memory import bounded
 from ffml.problem import gaps as of
 from ffml.problem.classification import fair_classification
@@ -118,6 +118,22 @@ def test_a_ratio_bounds_the_gap_by_a_share_of_the_higher_rate(schema, shift):
 def test_a_ratio_that_nothing_can_have_is_refused(least):
     with pytest.raises(FFMLError, match="must be above 0 and at most 1"):
         demographic_parity(Ratio(least))
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_records_speak_of_decisions_whatever_is_learned_from(schema, relative):
+    task, _, logits = batch_and_logits(schema)
+    logits = logits[:50]
+    decided = Decided(np.arange(50), logits, sigmoid(logits), logits > 0)
+    rates = [(logits > 0)[task.groups[:, 0] == group].mean() for group in (0, 1)]
+    gap, higher = abs(rates[1] - rates[0]), max(rates)
+    for bound, most in ((0.05, 0.05), (Ratio(0.8), 0.2 * higher)):
+        problem = problem_of(schema, demographic_parity(bound, relative=relative))
+        found = judge_decisions(problem, schema, task, decided).constraint
+        np.testing.assert_allclose(found, [gap - most], rtol=1e-4, atol=1e-6)
+    scores = problem_of(schema, decision_boundary_covariance(0.05))
+    found = judge_decisions(scores, schema, task, decided)
+    np.testing.assert_allclose(found.constraint, [abs(found.metrics["dbc"]) - 0.05], rtol=1e-4)
 
 
 def test_more_groups_and_columns_are_each_compared_with_all_others():

@@ -56,7 +56,7 @@ class SavedLoop(NamedTuple):
 
 def configure(parameters: Mapping[str, Any]) -> RunConfig:
     """Turn the estimator's parameters into a run's configuration, refusing what cannot work."""
-    given = dict(parameters)
+    given = {name: value for name, value in parameters.items() if name != "positive"}
     given["notions"] = _names(given.pop("notion"))
     for name in ("max_gap", "min_ratio"):
         given[name] = _numbers(name, given[name])
