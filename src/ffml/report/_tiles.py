@@ -96,7 +96,7 @@ def _ratio_tile(
 ) -> dict[str, Any]:
     ratio, ever = column["ratio"], (before["ratio"] or {}).get("value")
     tile = {
-        "label": f"Lower rate, of the higher, by {column['column']}",
+        "label": f"Lower rate in % of the higher, by {column['column']}",
         "note": "The lower rate of positive decisions as a share of the higher, all people pooled.",
     }
     if ratio is None or column["unmeasured"] or ratio["value"] is None:
@@ -159,7 +159,7 @@ def _without_tile(found: Mapping[str, Any], by_ratio: bool) -> dict[str, Any]:
     return {
         "label": "The same learner without fairness",
         "value": f"{ratio} %" if by_ratio else f"{long_run} points",
-        "main": f"Lower rate, of the higher; long-run gap {long_run} points"
+        "main": f"Lower rate in % of the higher; long-run gap {long_run} points"
         if by_ratio
         else f"Long-run gap; typical gap {typical}",
         "note": f"Balanced accuracy {_rate(found.get('balanced_accuracy'))}, accuracy "
