@@ -1,4 +1,4 @@
-"""Whether a round costs more the longer a stream gets: time, memory, checkpoints, compiled programs.
+"""Whether a round costs more the longer a stream gets: time, memory, checkpoints, programs.
 
     python benchmarks/flat.py --rounds 10000 --out flat.svg
 

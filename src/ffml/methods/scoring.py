@@ -14,7 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ffml.base import FFMLError
+
 BLOCK_ROWS = 1024  # whose sets of leaves stay in a core's cache
+CELLS = 512  # of a grid over thresholds
 MOST_KEPT = 32  # forests whose tables are kept
 _BITS = np.array([1 << i for i in range(16)], np.uint16)
 _kept: dict[int, tuple[np.ndarray, "Tables"]] = {}  # by the id of the forest's thresholds
@@ -43,11 +46,32 @@ def no_forest() -> Forest:
     return Forest(np.zeros(()), nodes, nodes, numbers, nodes, nodes, numbers, zero)
 
 
+class Grid(NamedTuple):
+    """Equal cells between the least and the largest threshold on a feature: no search is needed.
+
+    A value is beyond all thresholds of the cells before its own, and is compared with those in it.
+    """
+
+    low: float
+    cells_per_unit: float
+    below: np.ndarray  # (cells + 1,) thresholds in cells before; in the last, nothing follows
+    inside: tuple[np.ndarray, ...]  # (cells + 1,) each: a threshold in the cell, infinite for none
+
+    def places(self, values: np.ndarray) -> np.ndarray:
+        """Count the thresholds that each value is above; what is missing is above all."""
+        cells = (values - self.low) * self.cells_per_unit
+        cell = np.fmin(np.maximum(cells, 0), len(self.below) - 1).astype(np.intp)
+        place = self.below.take(cell)
+        for thresholds in self.inside:
+            place += values > thresholds.take(cell)
+        return place
+
+
 class Tables(NamedTuple):
     """What leaves each feature leaves over, and what each leaf says."""
 
     features: tuple[int, ...]  # those that some node looks at
-    thresholds: tuple[np.ndarray, ...]  # of each of them, from small to large
+    grids: tuple[Grid, ...]  # of the thresholds on each of them
     left_over: tuple[np.ndarray, ...]  # of each of them: (places, trees) leaves as bits
     values: np.ndarray  # (trees * 16,) what a leaf adds to the logit
     first: np.ndarray  # (trees,) where those of a tree begin
@@ -64,11 +88,10 @@ def forest_logits(forest: Forest, x: np.ndarray) -> np.ndarray:
         rows = slice(begin, begin + BLOCK_ROWS)
         block = np.asarray(x[rows], float)
         leaves = np.full((len(block), len(forest.roots)), 0xFFFF, np.uint16)
-        for feature, edges, left_over in zip(
-            tables.features, tables.thresholds, tables.left_over, strict=True
+        for feature, grid, left_over in zip(
+            tables.features, tables.grids, tables.left_over, strict=True
         ):
-            place = np.searchsorted(edges, block[:, feature])  # what is missing comes last
-            leaves &= left_over.take(place, axis=0)
+            leaves &= left_over.take(grid.places(block[:, feature]), axis=0)
         logits[rows] += tables.values.take(leftmost.take(leaves) + tables.first).sum(1)
     return logits
 
@@ -88,17 +111,19 @@ def _tables(forest: Forest) -> Tables:
     values = np.zeros((trees, len(_BITS)))
     nodes: dict[int, list[tuple[float, int, int]]] = {}  # feature -> threshold, tree, leaves kept
 
-    def leaves_below(node: int, tree: int, found: list[int]) -> int:
+    def leaves_below(node: int, tree: int, found: list[int], depth: int = 0) -> int:
         """Number the leaves below a node from left to right; return them as bits."""
         left, right = int(forest.left[node]), int(forest.right[node])
+        if max(depth, len(found)) >= len(_BITS):
+            raise FFMLError(f"a tree has more than {len(_BITS)} leaves; restore a copy of the file")
         if left == node:
             values[tree, len(found)] = forest.value[node]
             found.append(node)
             return 1 << (len(found) - 1)
-        on_left = leaves_below(left, tree, found)
+        on_left = leaves_below(left, tree, found, depth + 1)
         kept = (float(forest.threshold[node]), tree, 0xFFFF & ~on_left)
         nodes.setdefault(int(forest.feature[node]), []).append(kept)
-        return on_left | leaves_below(right, tree, found)
+        return on_left | leaves_below(right, tree, found, depth + 1)
 
     for tree, root in enumerate(forest.roots):
         leaves_below(int(root), tree, [])
@@ -111,7 +136,20 @@ def _tables(forest: Forest) -> Tables:
             table[np.searchsorted(edges, threshold) + 1, tree] &= kept
         left_over.append(np.bitwise_and.accumulate(table, axis=0))
     first = len(_BITS) * np.arange(trees, dtype=np.int32)
-    return Tables(features, thresholds, tuple(left_over), values.ravel(), first)
+    grids = tuple(_grid(edges) for edges in thresholds)
+    return Tables(features, grids, tuple(left_over), values.ravel(), first)
+
+
+def _grid(edges: np.ndarray) -> Grid:
+    """Lay a grid over thresholds, from small to large."""
+    low, span = float(edges[0]), float(edges[-1] - edges[0])
+    count = CELLS if span > 0 and np.isfinite(CELLS / span) else 1
+    per_unit = (count - 1) / span if count > 1 else 1.0
+    cell = ((edges - low) * per_unit).astype(np.intp)  # as `Grid.places` does it
+    below = np.searchsorted(cell, np.arange(count + 1))
+    inside = np.full((np.bincount(cell).max(), count + 1), np.inf)
+    inside[np.arange(len(edges)) - below[cell], cell] = edges
+    return Grid(low, per_unit, below, tuple(inside))
 
 
 @lru_cache(maxsize=1)

@@ -67,8 +67,9 @@ def adapted(
     params = decide(learner, known, batch, what)
     chances = learner.chances
     return Rule(
-        lambda x: np.asarray(learner.predict(params, prepared(x))),
-        None if chances is None else lambda x: np.asarray(chances(params, prepared(x))),
+        lambda rows: np.asarray(learner.predict(params, rows)),
+        None if chances is None else lambda rows: np.asarray(chances(params, rows)),
+        prepared,
     )
 
 
@@ -109,9 +110,12 @@ def some_rows(
         raise FFMLError(f"{source.name} has no column {missing[0]!r}, which the model needs")
     x, ranks = np.zeros((0, len(preprocessor.features)), np.float32), np.zeros(0)
     for batch in source.batches(names):
-        x = np.concatenate([x, preprocessor.transform(batch.select(names))])
-        ranks = np.concatenate([ranks, rng.random(len(batch))])
-        if len(x) > most:  # the smallest of all ranks so far: each row is as likely as any other
+        own = rng.random(len(batch))
+        # Those with the smallest of all ranks so far: each row is as likely as any other.
+        rows = np.arange(len(batch)) if len(x) < most else np.flatnonzero(own < ranks.max())
+        x = np.concatenate([x, preprocessor.transform(batch.select(names).take(rows))])
+        ranks = np.concatenate([ranks, own[rows]])
+        if len(x) > most:
             kept = np.sort(np.argpartition(ranks, most)[:most])
             x, ranks = x[kept], ranks[kept]
     return x

@@ -28,9 +28,8 @@ class Rule(NamedTuple):
     """How an adapted learner decides about rows of encoded features."""
 
     logits: Logits  # the decision is positive where above 0
-    chances: Logits | None = (
-        None  # probabilities of label 1, where they are not those of the logits
-    )
+    chances: Logits | None = None  # probabilities of label 1, where they are not the logits'
+    prepare: Callable[[np.ndarray], np.ndarray] = lambda x: x  # what both are given of a row
 
 
 class Decisions(NamedTuple):
@@ -53,10 +52,11 @@ def decide(model: SavedModel, x: np.ndarray, rule: Rule | None = None) -> Decisi
     probability, decision = np.empty(len(x), np.float32), np.empty(len(x), np.int8)
     for start in range(0, len(x), BLOCK_ROWS):
         here = slice(start, start + BLOCK_ROWS)
-        logits = np.clip(rule.logits(x[here]), -80, 80)
+        rows = rule.prepare(x[here])
+        logits = np.clip(rule.logits(rows), -80, 80)
         decision[here] = logits > 0
         probability[here] = (
-            1 / (1 + np.exp(-logits)) if rule.chances is None else (rule.chances(x[here]))
+            1 / (1 + np.exp(-logits)) if rule.chances is None else rule.chances(rows)
         )
     return Decisions(probability, decision)
 
