@@ -16,7 +16,19 @@ SMALL = {
         r"refit \+ evened \|",
     ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
+    "benchmarks/flat.py": (
+        ["--rounds", "4", "--refit-rounds", "4", "--window", "2", "--out", "flat.svg"],
+        r"(?s)\*\*default\*\*.*\| 4 \|.*\*\*refit\*\*.*\| 4 \|",
+    ),
     "benchmarks/kill_points.py": (["--kills", "1", "--rounds", "3"], "1 runs finished, 0 of them"),
+    "benchmarks/large.py": (
+        ["--scale", "0.001"],
+        "(?s)features: .* MB.*groups: .* MB.*in a task: .* MB.*.parquet: .* MB.*address space: .*",
+    ),
+    "benchmarks/latency.py": (
+        ["--repeats", "2", "--tasks", "2", "--people", "20"],
+        r"decide about 20 people: median \d+\.\d ms",
+    ),
     "benchmarks/living.py": (
         ["--kills", "1", "--updates", "2", "--months", "1", "--rows", "60"],
         r"(?s)1 SIGKILLs, 1 times to the end, 0 of them different.*2 updates of 60 rows",

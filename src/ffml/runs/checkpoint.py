@@ -38,7 +38,7 @@ from ffml.runs.generations import (
 from ffml.runs.history import rounds_from
 from ffml.runs.ownership import checkpoint_files
 from ffml.runs.position import Position
-from ffml.runs.rounds import ROUNDS_IN_PART, Rounds
+from ffml.runs.rounds import Rounds
 from ffml.runs.snapshot import restore, snapshot
 from ffml.runs.waiting import pack_waiting, read_waiting, waiting_files
 
@@ -111,7 +111,7 @@ class Checkpoints:
         waiting = self._save_waiting(loop.waiting)
         rounds = Rounds.of(rounds)
         past = self._save_past(rounds, position.digests)
-        latest = position._replace(digests=position.digests[len(past) * ROUNDS_IN_PART :])
+        latest = position._replace(digests=position.digests[len(rounds) - len(rounds.latest) :])
         contents = snapshot(
             loop, tasks, rounds.latest, latest, config, preprocessing, waiting, labels, past
         )
@@ -176,12 +176,13 @@ class Checkpoints:
     def _save_past(self, rounds: Rounds, digests: Sequence[str]) -> list[str]:
         """Write the parts of the past that have no file yet; return the files of all."""
         saved, before = {}, len(self._whole)
-        for i, part in enumerate(rounds.parts):
+        for part in rounds.parts:
             if id(part) in self._past:
                 saved[id(part)] = self._past[id(part)]
                 continue
-            of_part = digests[i * ROUNDS_IN_PART : (i + 1) * ROUNDS_IN_PART]
-            document = {"kind": "past", "history": part.document, "digests": list(of_part)}
+            first, *_, last = part.document["round"]
+            of_part = list(digests[first - 1 : last])
+            document = {"kind": "past", "history": part.document, "digests": of_part}
             packed = pack(document, part.arrays)
             name = f"rounds-{packed.sha256}.safetensors"
             if name not in self._whole:
