@@ -35,17 +35,19 @@ def logistic(inverse_l2: float = 1.0) -> Classifier:
     """
     positive(inverse_l2=inverse_l2)
 
-    def fit(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Any:
-        from sklearn.linear_model import LogisticRegression
-
-        model = LogisticRegression(C=inverse_l2, max_iter=1000, solver="newton-cholesky")
-        return model.fit(x, y, sample_weight=weight)
-
     return Classifier(
-        fit,
+        lambda x, y, weight: fit_logistic(x, y, weight, inverse_l2),
         lambda model, x: {"w": model.coef_[0], "b": model.intercept_[0]},
         lambda params, x: x @ params["w"] + params["b"],
     )
+
+
+def fit_logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray, inverse_l2: float) -> Any:
+    """Fit scikit-learn's logistic regression to rows of both labels."""
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=inverse_l2, max_iter=1000, solver="newton-cholesky")
+    return model.fit(x, y, sample_weight=weight)
 
 
 def boosting() -> Classifier:
