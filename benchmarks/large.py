@@ -42,6 +42,7 @@ CASES = {
     "500 groups": Case(4, 20_000, groups=500),
     "2 million rows in a task": Case(2, 2_000_000),
 }
+READ_ROWS = 2_000_000
 TABLE_ROWS = 8_000_000
 TABLE_MEMORY = 3 * 2**30  # bytes of address space that a process may have to read it
 
@@ -146,9 +147,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for suffix in ("csv", "parquet") if "reading" in asked else ():
             path = Path(folder) / f"table.{suffix}"
-            write_table(path, int(2_000_000 * arguments.scale))
+            rows = int(READ_ROWS * arguments.scale)
+            write_table(path, rows)
             bare = alone(bare_read, path)
-            show(f"2 million rows of .{suffix}", alone(read_and_prepared, path, None))
+            show(f"{rows:,} rows of .{suffix}", alone(read_and_prepared, path, None))
             print(f"  pyarrow alone reads it in {bare:.1f} s of processor time", flush=True)
             path.unlink()
         if "larger than memory" in asked:

@@ -57,7 +57,10 @@ SMALL = {
         ],
         r"\| fairlearn \| ",
     ),
-    "benchmarks/predict_rows.py": (["--rows", "2000"], "mlp: .* million rows/s from Parquet to"),
+    "benchmarks/predict_rows.py": (
+        ["--rows", "2000"],
+        "default recipe: .* million rows/s from Parq",
+    ),
 }
 # These have tests of their own, which run them: `test_api_page` and `test_datasets`.
 ELSEWHERE = {
