@@ -13,6 +13,7 @@ belong to the group or to the others. With prices c the rule is
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -142,19 +143,23 @@ def smallest_prices(
     effect = influence(found, people)
     size = np.sqrt(share @ effect**2)
     told = size > LEAST_INFLUENCE
-    price = nothing
+    price = nothing.copy()
     own = _Own(correction, found)
+    all_scores = _Scores(people.p, effect)
 
-    def gap(trial: np.ndarray, i: int) -> float:
-        scores = people.p - effect @ trial
+    def gap_at(i: int, trial: float) -> float:
+        """Return gap i if its price were another one and all others stayed."""
+        scores = all_scores.at(i, trial)
         cut = threshold(scores, share)
-        expected_gap = ((scores > cut) * share) @ effect[:, i]
-        return float(expected_gap + own.off(trial, cut, i) - center[i])
+        expected_gap = ((scores > cut) * share) @ all_scores.effect[i]
+        return float(expected_gap + own.off(i, trial, cut) - center[i])
 
     for k in range(len(price) * (SWEEPS if len(price) > 1 else 1)):
         i = k % len(price)
         if told[i]:
-            price = _solved(gap, price, i, width[i], HIGHEST_PRICE / size[i])
+            price[i] = _solved(partial(gap_at, i), width[i], HIGHEST_PRICE / size[i])
+            all_scores.set(i, price[i])
+            own.scores.set(i, price[i])
     scores = people.p - effect @ price
     return found._replace(
         price=price,
@@ -163,18 +168,34 @@ def smallest_prices(
     )
 
 
+class _Scores:
+    """Scores of people under prices of which one changes at a time: no matrix is multiplied."""
+
+    def __init__(self, p: np.ndarray, effect: np.ndarray) -> None:
+        self.effect = np.ascontiguousarray(effect.T)  # (m, n)
+        self.price, self.now = np.zeros(len(self.effect)), p
+
+    def at(self, i: int, price: float) -> np.ndarray:
+        """Return the scores if price i were another one."""
+        return self.now - (price - self.price[i]) * self.effect[i]
+
+    def set(self, i: int, price: float) -> None:
+        """Change price i."""
+        self.now, self.price[i] = self.at(i, price), price
+
+
 class _Own:
     """What is added to an expected gap, for decisions at given prices."""
 
     def __init__(self, correction: Correction, prices: Prices) -> None:
         self.bias, self.trust, rows, known = correction
-        self.p, self.effect = rows.p, influence(prices, rows)
+        self.scores = _Scores(rows.p, influence(prices, rows))
         self.real = _by_person(known) - _by_person(rows)
 
-    def off(self, price: np.ndarray, threshold: float, i: int) -> float:
+    def off(self, i: int, price: float, threshold: float) -> float:
         if not self.trust[i]:
             return self.bias[i]
-        positive = self.p - self.effect @ price > threshold
+        positive = self.scores.at(i, price) > threshold
         return (1 - self.trust[i]) * self.bias[i] + self.trust[i] * (positive @ self.real[:, i])
 
 
@@ -187,30 +208,22 @@ def _by_person(people: People) -> np.ndarray:
     )
 
 
-def _solved(
-    gap: Callable[[np.ndarray, int], float], price: np.ndarray, i: int, width: float, highest: float
-) -> np.ndarray:
+def _solved(gap: Callable[[float], float], width: float, highest: float) -> float:
     """Find the smallest price on one gap, while the others stay."""
-
-    def at(own: float) -> np.ndarray:
-        trial = price.copy()
-        trial[i] = own
-        return trial
-
-    start = gap(at(0.0), i)
+    start = gap(0.0)
     if abs(start) <= width:
-        return at(0.0)
+        return 0.0
     sign, low, high = np.sign(start), 0.0, highest
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if sign * gap(at(sign * middle), i) <= width:
+        if sign * gap(sign * middle) <= width:
             high = middle
         else:
             low = middle
-    before = at(sign * max(low - ROUNDING * highest, 0.0))
-    after = at(sign * (high + ROUNDING * highest))
+    before = sign * max(low - ROUNDING * highest, 0.0)
+    after = sign * (high + ROUNDING * highest)
     # Where many people are alike, the gap may jump across the bound: take the nearer side.
-    return after if abs(gap(after, i)) <= abs(gap(before, i)) else before
+    return after if abs(gap(after)) <= abs(gap(before)) else before
 
 
 def priced(prices: Prices, people: People) -> np.ndarray:
