@@ -16,6 +16,7 @@ SMALL = {
         r"refit \+ evened \|",
     ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
+    "benchmarks/calibration.py": (["--small"], r"\| recalibrated \| \d+\.\d \|"),
     "benchmarks/flat.py": (
         ["--rounds", "4", "--refit-rounds", "4", "--window", "2", "--out", "flat.svg"],
         r"(?s)\*\*default\*\*.*\| 4 \|.*\*\*refit\*\*.*\| 4 \|",
