@@ -149,42 +149,28 @@ def smallest_prices(
     told = size > LEAST_INFLUENCE
     price = nothing.copy()
     own = _Own(correction, found)
-<<<<<<< HEAD
     all_scores = _Scores(people.p, effect)
-
-    def gap_at(i: int, trial: float) -> float:
-        """Return gap i if its price were another one and all others stayed."""
-        scores = all_scores.at(i, trial)
-        cut = threshold(scores, share)
-        expected_gap = ((scores > cut) * share) @ all_scores.effect[i]
-        return float(expected_gap + own.off(i, trial, cut) - center[i])
-=======
     counting = people.inside + people.outside
     counted = np.maximum(found.inside + found.outside, 1e-30)
 
-    def at(trial: np.ndarray, i: int) -> tuple[float, float]:
-        """Return a gap at given prices, and its bound there."""
-        scores = people.p - effect @ trial
+    def at(i: int, trial: float) -> tuple[float, float]:
+        """Return gap i and its bound, if its price were another one and all others stayed."""
+        scores = all_scores.at(i, trial)
         cut = threshold(scores, share)
         chosen = (scores > cut) * share
-        gap = float(chosen @ effect[:, i] + own.off(trial, cut, i) - center[i])
+        gap = float(chosen @ all_scores.effect[i] + own.off(i, trial, cut) - center[i])
         if not relative[i]:
             return gap, width[i]
         lower = found.outside[i] if gap > 0 else found.inside[i]
         higher = (chosen @ counting[:, i] + abs(gap) * lower) / counted[i]
         return gap, width[i] + relative[i] * float(higher)
->>>>>>> main
 
     for k in range(len(price) * (SWEEPS if len(price) > 1 else 1)):
         i = k % len(price)
         if told[i]:
-<<<<<<< HEAD
-            price[i] = _solved(partial(gap_at, i), width[i], HIGHEST_PRICE / size[i])
+            price[i] = _solved(partial(at, i), HIGHEST_PRICE / size[i])
             all_scores.set(i, price[i])
             own.scores.set(i, price[i])
-=======
-            price = _solved(at, price, i, HIGHEST_PRICE / size[i])
->>>>>>> main
     scores = people.p - effect @ price
     return found._replace(
         price=price,
@@ -233,53 +219,28 @@ def _by_person(people: People) -> np.ndarray:
     )
 
 
-<<<<<<< HEAD
-def _solved(gap: Callable[[float], float], width: float, highest: float) -> float:
-    """Find the smallest price on one gap, while the others stay."""
-    start = gap(0.0)
+def _solved(at: Callable[[float], tuple[float, float]], highest: float) -> float:
+    """Find the smallest price on one gap, while the others stay.
+
+    Args:
+        at: a price -> the gap, and its bound there.
+        highest: the largest price to try.
+    """
+    start, width = at(0.0)
     if abs(start) <= width:
         return 0.0
     sign, low, high = np.sign(start), 0.0, highest
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if sign * gap(sign * middle) <= width:
+        gap, width = at(sign * middle)
+        if sign * gap <= width:
             high = middle
         else:
             low = middle
     before = sign * max(low - ROUNDING * highest, 0.0)
     after = sign * (high + ROUNDING * highest)
     # Where many people are alike, the gap may jump across the bound: take the nearer side.
-    return after if abs(gap(after)) <= abs(gap(before)) else before
-=======
-def _solved(
-    at: Callable[[np.ndarray, int], tuple[float, float]],
-    price: np.ndarray,
-    i: int,
-    highest: float,
-) -> np.ndarray:
-    """Find the smallest price on one gap, while the others stay."""
-
-    def prices(own: float) -> np.ndarray:
-        trial = price.copy()
-        trial[i] = own
-        return trial
-
-    start, width = at(prices(0.0), i)
-    if abs(start) <= width:
-        return prices(0.0)
-    sign, low, high = np.sign(start), 0.0, highest
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        gap, width = at(prices(sign * middle), i)
-        if sign * gap <= width:
-            high = middle
-        else:
-            low = middle
-    before = prices(sign * max(low - ROUNDING * highest, 0.0))
-    after = prices(sign * (high + ROUNDING * highest))
-    # Where many people are alike, the gap may jump across the bound: take the nearer side.
-    return after if abs(at(after, i)[0]) <= abs(at(before, i)[0]) else before
->>>>>>> main
+    return after if abs(at(after)[0]) <= abs(at(before)[0]) else before
 
 
 def priced(prices: Prices, people: People) -> np.ndarray:
