@@ -24,7 +24,19 @@ SMALL = {
         ["--rows", "3000"],
         r"(?s)spark: 3,000 rows .*same bytes.*ray: 3,000 rows .*same bytes",
     ),
+    "benchmarks/flat.py": (
+        ["--rounds", "4", "--refit-rounds", "4", "--window", "2", "--out", "flat.svg"],
+        r"(?s)\*\*default\*\*.*\| 4 \|.*\*\*refit\*\*.*\| 4 \|",
+    ),
     "benchmarks/kill_points.py": (["--kills", "1", "--rounds", "3"], "1 runs finished, 0 of them"),
+    "benchmarks/large.py": (
+        ["--scale", "0.001"],
+        "(?s)features: .* MB.*groups: .* MB.*in a task: .* MB.*.parquet: .* MB.*address space: .*",
+    ),
+    "benchmarks/latency.py": (
+        ["--repeats", "2", "--tasks", "2", "--people", "20"],
+        r"decide about 20 people: median \d+\.\d ms",
+    ),
     "benchmarks/living.py": (
         ["--kills", "1", "--updates", "2", "--months", "1", "--rows", "60"],
         r"(?s)1 SIGKILLs, 1 times to the end, 0 of them different.*2 updates of 60 rows",
@@ -53,7 +65,10 @@ SMALL = {
         ],
         r"\| fairlearn \| ",
     ),
-    "benchmarks/predict_rows.py": (["--rows", "2000"], "mlp: .* million rows/s from Parquet to"),
+    "benchmarks/predict_rows.py": (
+        ["--rows", "2000"],
+        "default recipe: .* million rows/s from Parq",
+    ),
 }
 NEEDS = {"benchmarks/engines.py": ("pyspark", "ray")}
 # These have tests of their own, which run them: `test_api_page` and `test_datasets`.

@@ -51,7 +51,7 @@ class RunConfig:
     shots: int = 100
     tasks_per_round: int = 32
     rows_per_task: int = 1024
-    memory_policy: str = "all"
+    memory_policy: str = "reservoir"
     memory_capacity: int = 256
     augment_to: int = 0
     judge_from: float = 0.0

@@ -84,17 +84,12 @@ def rule_of(found: Settled) -> Rule:
     model, config, known, params = found
     _, learner = build_for(config, model.schema)
 
-    def logits(x: np.ndarray) -> np.ndarray:
-        return np.asarray(learner.predict(params, _prepared(model, learner, known, x)))
-
-    if learner.chances is None:
-        return Rule(logits)
     chances = learner.chances
-
-    def probabilities(x: np.ndarray) -> np.ndarray:
-        return np.asarray(chances(params, _prepared(model, learner, known, x)))
-
-    return Rule(logits, probabilities)
+    return Rule(
+        lambda rows: np.asarray(learner.predict(params, rows)),
+        None if chances is None else lambda rows: np.asarray(chances(params, rows)),
+        lambda x: _prepared(model, learner, known, x),
+    )
 
 
 def _prepared(model: SavedModel, learner: Learner, known: Any, x: np.ndarray) -> np.ndarray:
@@ -139,9 +134,12 @@ def some_rows(
         raise FFMLError(f"{source.name} has no column {missing[0]!r}, which the model needs")
     x, ranks = np.zeros((0, len(preprocessor.features)), np.float32), np.zeros(0)
     for batch in source.batches(names):
-        x = np.concatenate([x, preprocessor.transform(batch.select(names))])
-        ranks = np.concatenate([ranks, rng.random(len(batch))])
-        if len(x) > most:  # the smallest of all ranks so far: each row is as likely as any other
+        own = rng.random(len(batch))
+        # Those with the smallest of all ranks so far: each row is as likely as any other.
+        rows = np.arange(len(batch)) if len(x) < most else np.flatnonzero(own < ranks.max())
+        x = np.concatenate([x, preprocessor.transform(batch.select(names).take(rows))])
+        ranks = np.concatenate([ranks, own[rows]])
+        if len(x) > most:
             kept = np.sort(np.argpartition(ranks, most)[:most])
             x, ranks = x[kept], ranks[kept]
     return x

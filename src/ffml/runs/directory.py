@@ -8,7 +8,7 @@ tables. A kill in between leaves tables that lack a round or end in half a line,
 
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -28,6 +28,7 @@ from ffml.runs.judged import planned_rounds
 from ffml.runs.lateness import label_summary
 from ffml.runs.ownership import WRITTEN, check_out, refuse_links
 from ffml.runs.position import Position
+from ffml.runs.rounds import Rounds
 from ffml.runs.summary import run_summary
 
 
@@ -44,7 +45,7 @@ class RunDirectory:
         self.folder = folder
         self.experiment = experiment
         self.preprocessing = preprocessing  # how columns became features, as JSON
-        self.rounds: list[Round] = []
+        self.rounds = Rounds()
         self.config = config_document(experiment, command)
         self.checkpoints = Checkpoints(folder)
         self.log = ParquetLog(folder)
@@ -105,7 +106,7 @@ class RunDirectory:
     def add(self, record: Round) -> None:
         """Make the round just played safe, then show it in the tables."""
         with self._writing():
-            rounds, loop = [*self.rounds, record], self.experiment.loop
+            rounds, loop = self.rounds.followed_by(record), self.experiment.loop
             if self._task and self._task.name == record.task:
                 decided = decisions_of(self._task, record.round, loop.decided, loop.schema)
                 if decided is not None:
@@ -212,7 +213,8 @@ class RunDirectory:
         with self._writing():
             self.checkpoints.restore(saved, self.experiment.loop)
         saved.notes.extend(differences(document["config"], self.config))
-        self.rounds, self.labels, self.config = saved.rounds, saved.labels, document["config"]
+        self.rounds, self.labels = Rounds.of(saved.rounds), saved.labels
+        self.config = document["config"]
         self.preprocessing = document["preprocessing"]
 
     def _mend_files(self) -> None:
@@ -229,7 +231,7 @@ class RunDirectory:
         for name, text in self._table_texts(self.rounds, header=True).items():
             self._write_if_different(name, text)
 
-    def _table_texts(self, rounds: list[Round], header: bool) -> dict[str, str]:
+    def _table_texts(self, rounds: Sequence[Round], header: bool) -> dict[str, str]:
         experiment = self.experiment
         names, schema = experiment.problem.constraint_names, experiment.stream.schema
         return table_texts(rounds, names, schema, header)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ffml.online.reliability import COUNTS, NUM_BINS
+from ffml.runs.container import Contents
 
 if TYPE_CHECKING:  # it needs JAX, which reading tables does not
     from ffml.online.loop import Round
@@ -65,6 +66,23 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
         )
         for t in range(len(document["round"]))
     ]
+
+
+def joined_history(parts: Sequence[Contents]) -> Contents:
+    """Put the histories of rounds that follow each other together."""
+    first = parts[0].document
+    names = [name for name in first if name not in ("metrics", "tables")]
+    document = {name: [value for part in parts for value in part.document[name]] for name in names}
+    arrays = {
+        name: np.concatenate([part.arrays[name] for part in parts]) for name in parts[0].arrays
+    }
+    return Contents(first | document, arrays)
+
+
+def history_of(contents: Contents) -> Contents:
+    """Take the history alone out of a checkpoint."""
+    arrays = {name: a for name, a in contents.arrays.items() if name.startswith(_PREFIX)}
+    return Contents(contents.document["history"], arrays)
 
 
 def history_tables(

@@ -27,6 +27,7 @@ from ffml.runs.judged import planned_rounds
 from ffml.runs.labelling import labelled_rounds, place_labels
 from ffml.runs.ownership import refuse_links
 from ffml.runs.position import task_digest
+from ffml.runs.rounds import Rounds
 
 
 class LabelsAdded(NamedTuple):
@@ -95,7 +96,7 @@ class LivingRun(RunDirectory):
             number = self.labels + 1
             with self._writing():
                 self.log.add_labels(placed.to_log(loop.round, number))
-            rounds = labelled_rounds(loop, self.rounds, placed)
+            rounds = Rounds.of(labelled_rounds(loop, self.rounds, placed))
             with self._writing():
                 self.checkpoints.save(
                     loop, rounds, self._position, self.config, self.preprocessing, number

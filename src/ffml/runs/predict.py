@@ -31,9 +31,8 @@ class Rule(NamedTuple):
     """How an adapted learner decides about rows of encoded features."""
 
     logits: Logits  # the decision is positive where above 0
-    chances: Logits | None = (
-        None  # probabilities of label 1, where they are not those of the logits
-    )
+    chances: Logits | None = None  # probabilities of label 1, where they are not the logits'
+    prepare: Callable[[np.ndarray], np.ndarray] = lambda x: x  # what both are given of a row
 
 
 class Decisions(NamedTuple):
@@ -60,6 +59,7 @@ def decide(model: SavedModel, x: np.ndarray, rule: Rule | None = None) -> Decisi
         count = len(rows)
         if count < BLOCK_ROWS:
             rows = np.concatenate([rows, np.zeros((BLOCK_ROWS - count, x.shape[1]), x.dtype)])
+        rows = rule.prepare(rows)
         logits = np.clip(rule.logits(rows), -80, 80)
         chances = 1 / (1 + np.exp(-logits)) if rule.chances is None else rule.chances(rows)
         decision[here] = logits[:count] > 0
