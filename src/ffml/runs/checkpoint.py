@@ -93,14 +93,17 @@ class Checkpoints:
         config: Mapping[str, Any],
         preprocessing: Mapping[str, Any] | None = None,
         labels: int = 0,
+        tables: Mapping[str, str] | None = None,
     ) -> None:
         """Write the checkpoint of the round just played, or of the ``labels``-th labels since.
 
-        Once this returns, it is safe.
+        Once this returns, it is safe. The other arguments are those of `snapshot`.
         """
         tasks = self._save_tasks(loop.memory.tasks)
         waiting = self._save_waiting(loop.waiting)
-        contents = snapshot(loop, tasks, rounds, position, config, preprocessing, waiting, labels)
+        contents = snapshot(
+            loop, tasks, rounds, position, config, preprocessing, waiting, labels, tables
+        )
         name = generation_name(loop.round, labels)
         durable.write_atomically(self.folder / name, pack(*contents).data)
         self._present.add(name)

@@ -39,6 +39,7 @@ def snapshot(
     preprocessing: Mapping[str, Any] | None,
     waiting: Sequence[str] = (),
     labels: int = 0,
+    tables: Mapping[str, str] | None = None,
 ) -> Contents:
     """Describe a loop between two rounds.
 
@@ -51,6 +52,7 @@ def snapshot(
         preprocessing: how columns became features.
         waiting: names the files of the tasks that wait for labels.
         labels: how often labels have come since the last round.
+        tables: the fingerprints of the run's tables (`ffml.runs.tables`).
     """
     known = loop.knowledge
     pair = loop.learner.pair(known)
@@ -66,6 +68,7 @@ def snapshot(
         "memory": {"seen": loop.memory.seen, "tasks": list(tasks)},
         "waiting": waiting_document(loop.waiting, waiting),
         "labels": labels,
+        "tables": dict(tables or {}),
         "history": history_document(rounds),
         "versions": versions(),
     }
