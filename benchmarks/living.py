@@ -188,18 +188,21 @@ def killed(base, expected, seconds, arguments):
 
 def many(base, arguments):
     """Update a run again and again; print time and memory as it gets longer."""
-    begin(base / "many", arguments)
+    folder = arguments.run or base / "many"
+    if not folder.exists():
+        begin(folder, arguments)
+    done = newest_generation(folder).contents.document["round"] - 2
     print(f"updates of {arguments.rows} rows; medians of {WINDOW} updates; CPU of all threads")
     print("updates  CPU s  wall s  memory MB  checkpoint MB")
     seconds = []
-    for number in range(1, 1 + arguments.updates):
+    for number in range(1 + done, 1 + arguments.updates):
         table = month(number + 1, arguments.rows)
         wall, cpu = time.perf_counter(), time.process_time()
-        ffml.update(base / "many", table)
+        ffml.update(folder, table)
         seconds.append((time.process_time() - cpu, time.perf_counter() - wall))
         if number in SHOWN or number == arguments.updates:
             cpu, wall = (statistics.median(part) for part in zip(*seconds[-WINDOW:], strict=True))
-            size = newest_generation(base / "many").path.stat().st_size / 2**20
+            size = newest_generation(folder).path.stat().st_size / 2**20
             print(f"{number:>7} {cpu:>6.2f} {wall:>7.2f} {resident():>10.0f} {size:>14.2f}")
             sys.stdout.flush()
 
@@ -220,6 +223,7 @@ def main():
     parser.add_argument("--months", type=int, default=6)
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--run", type=Path, help="update this run, or go on with it")
     parser.add_argument("--recipe", choices=RECIPES, default="default")
     parser.add_argument("--folder", type=Path, help="work on a run; how this script calls itself")
     arguments = parser.parse_args()

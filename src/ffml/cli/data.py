@@ -99,9 +99,13 @@ def predict(
     for note in saved.notes:
         typer.echo(f"note: {note}", err=True)
     rule = _rule(saved, table, support, threshold)
-    rows = write_decisions(predict_table(saved, open_table(table), keep or (), rule), out)
+    warned: list[str] = []
+    rows = write_decisions(predict_table(saved, open_table(table), keep or (), rule, warned), out)
+    for warning in warned:
+        typer.echo(f"warning: unlike what was learned from, {warning}", err=True)
     if json_output:
-        typer.echo(json.dumps({"rows": rows, "out": str(out), "adapted": support is not None}))
+        told = {"rows": rows, "out": str(out), "adapted": support is not None, "warnings": warned}
+        typer.echo(json.dumps(told, ensure_ascii=False))
         return
     how = f"adapted to {support}" if support else f"as learned in {saved.round} rounds"
     typer.echo(f"{rows:,} decisions ({how}): {out}")

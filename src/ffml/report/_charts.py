@@ -200,7 +200,7 @@ def _draw_places(axes: "Axes", chart: Chart) -> None:
 
 
 def _leave_room(figure: "Figure", axes: "Axes") -> None:
-    """Set the margins by the lengths of the labels: a layout that measures them takes as long again."""
+    """Set the margins by the lengths of the labels: to measure them takes as long as to draw."""
     ticks = axes.yaxis.get_major_formatter().format_ticks(axes.get_yticks().tolist())
     names = [label.get_text() for label in axes.get_xticklabels()]
     width, height = (72 * inches for inches in _SIZE)

@@ -5,6 +5,7 @@ from typing import Any
 
 from ffml.report import _answer, _facts, _gaps, _numbers, _recipe, _tables, _words
 from ffml.report._curves import constraint_charts, metric_charts, reliability_chart
+from ffml.report._evidence import evidence_charts
 from ffml.report._figures import figure as _figure
 from ffml.report._figures import lines as _lines
 from ffml.report._files import Run
@@ -54,7 +55,9 @@ def _context(run: Run) -> dict[str, Any]:
         "timed": run.timings is not None,
         "constraint_rows": _tables.constraint_rows(run, listed),
         "settings": _settings(run),
-        "metric_figures": [_figure(chart) for chart in metric_charts(run)],
+        "metric_figures": [
+            _figure(chart) for chart in (*metric_charts(run), *evidence_charts(run))
+        ],
         "constraint_figures": [_figure(chart) for chart in constraint_curves],
         "constraint_legend": [
             line | row

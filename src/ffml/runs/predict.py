@@ -74,12 +74,27 @@ def preprocessor_of(model: SavedModel) -> Preprocessor:
 
 
 def predict_table(
-    model: SavedModel, source: Source, keep: Sequence[str] = (), rule: Rule | None = None
+    model: SavedModel,
+    source: Source,
+    keep: Sequence[str] = (),
+    rule: Rule | None = None,
+    warned: list[str] | None = None,
 ) -> Iterator["pa.RecordBatch"]:
-    """Decide about a table of any size: ``row, [kept columns], probability, decision``."""
+    """Decide about a table of any size: ``row, [kept columns], probability, decision``.
+
+    Args:
+        model: what a run left behind.
+        source: the table.
+        keep: columns that are carried over.
+        rule: of an adapted learner; by default, the model's θ as it was learned.
+        warned: after the last batch, it holds what differs about the inputs, a line a column.
+    """
     import pyarrow as pa
 
+    from ffml.runs.arrivals import Arrivals
+
     preprocessor = preprocessor_of(model)
+    arrivals = Arrivals(model, preprocessor)
     if missing := [name for name in keep if name not in source.columns]:
         raise FFMLError(f"{source.name} has no column {missing[0]!r} to keep")
     names = list(preprocessor.names)
@@ -88,7 +103,10 @@ def predict_table(
     needed = [name for name in source.columns if name in {*names, *keep}]
     first = 0
     for batch in source.batches(needed):
-        decisions = decide(model, preprocessor.transform(batch.select(names)), rule)
+        inputs = batch.select(names)
+        x = preprocessor.transform(inputs)
+        arrivals.add(inputs, x)
+        decisions = decide(model, x, rule)
         columns = {"row": pa.array(np.arange(first, first + len(batch)))}
         columns |= {name: batch.column(batch.schema.get_field_index(name)) for name in keep}
         columns |= {
@@ -97,6 +115,8 @@ def predict_table(
         }
         first += len(batch)
         yield pa.RecordBatch.from_pydict(columns)
+    if warned is not None:
+        warned += arrivals.warnings()
 
 
 def write_decisions(batches: Iterator["pa.RecordBatch"], path: Path) -> int:

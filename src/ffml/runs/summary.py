@@ -7,6 +7,7 @@ import numpy as np
 
 from ffml.base import SensitiveColumn
 from ffml.online import metrics
+from ffml.online.alarm import alarm_summary
 from ffml.online.answer import Asked, answer, present_groups
 from ffml.online.loop import Round
 from ffml.online.reliability import reliability
@@ -40,6 +41,7 @@ def run_summary(
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
         "answer": answer(tables, columns, asked),
+        "alarms": alarm_summary(tables, columns, asked, [record.task for record in rounds]),
         "without_fairness": without_fairness(rounds, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "pooled": pooled_metrics(rounds, columns),
