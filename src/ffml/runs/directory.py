@@ -21,7 +21,7 @@ from ffml.runs import durable
 from ffml.runs.artifact import MODEL, load_model, write_model
 from ffml.runs.checkpoint import Checkpoints, Saved
 from ffml.runs.config import config_document, refuse_changes
-from ffml.runs.decisions import ParquetLog, decisions_of
+from ffml.runs.decisions import DecisionLog, ParquetLog, decisions_of
 from ffml.runs.files import CARD, CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
 from ffml.runs.generations import newest_generation
 from ffml.runs.judged import planned_rounds
@@ -41,15 +41,25 @@ class RunDirectory:
         experiment: Experiment,
         command: str = "",
         preprocessing: dict[str, Any] | None = None,
+        log: DecisionLog | None = None,
     ) -> None:
+        """Describe a run; nothing is written yet.
+
+        Args:
+            folder: where its files are.
+            experiment: what is run.
+            command: as typed, for config.json.
+            preprocessing: how columns became features, as JSON.
+            log: where decisions and labels are kept; None: in files of the folder.
+        """
         self.folder = folder
         self.experiment = experiment
-        self.preprocessing = preprocessing  # how columns became features, as JSON
+        self.preprocessing = preprocessing
         self.rounds: list[Round] = []
         self.config = config_document(experiment, command)
         self.checkpoints = Checkpoints(folder)
         self.tables = RunTables(folder, self._table_texts)
-        self.log = ParquetLog(folder)
+        self.log: DecisionLog = ParquetLog(folder) if log is None else log
         self.labels = 0  # how often labels have come since the last round
         self._position = Position.start(experiment.stream.schema)
         self._left: Iterator[Task] = iter(())
@@ -124,8 +134,6 @@ class RunDirectory:
             self.log.clear()
             for name in (*WRITTEN, CONFIG, durable.LOCK):
                 durable.unlink(self.folder / name)
-        with suppress(OSError):
-            self.log.folder.rmdir()
         with suppress(OSError):  # the folders may hold files of the person's
             self.checkpoints.folder.rmdir()
             self.folder.rmdir()
