@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ffml.base import FFMLError, Learner, Params, Schema, SensitiveColumn, Task
+from ffml.base import FFMLError, InputDriftWarning, Learner, Params, Schema, SensitiveColumn, Task
 from ffml.data.scaling import RunningScaler
 from ffml.data.tables import Preprocessor
 from ffml.data.tables._columns import as_table, refuse_sparse
 from ffml.data.tables._partition import num_missing
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
-from ffml.online.drift import InputDriftWarning, InputWatch, drift_words
+from ffml.online.drift import InputWatch, drift_words
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

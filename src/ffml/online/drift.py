@@ -28,10 +28,6 @@ FACTOR = 10.0
 MIN_NUMBERS = 30
 
 
-class InputDriftWarning(UserWarning):
-    """Inputs of people to be decided about differ from those that were learned from."""
-
-
 class Drift(NamedTuple):
     """What is different about a column."""
 

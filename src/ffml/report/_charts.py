@@ -113,16 +113,15 @@ def condensed(chart: Chart) -> Chart:
         return chart
     starts = np.linspace(0, len(chart.places), MOST_PLACES, endpoint=False).astype(int)
 
-    def mean(values: np.ndarray | None) -> np.ndarray | None:
-        if values is None:
-            return None
+    def mean(values: np.ndarray) -> np.ndarray:
         known = np.isfinite(values)
         counts = np.add.reduceat(known.astype(float), starts)
         sums = np.add.reduceat(np.where(known, values, 0.0), starts)
         return np.divide(sums, counts, out=np.full(len(starts), np.nan), where=counts > 0)
 
     def line(series: Series) -> Series:
-        low, high = mean(series.low), mean(series.high)
+        ends = (None if end is None else mean(end) for end in (series.low, series.high))
+        low, high = ends
         return replace(series, values=mean(series.values), low=low, high=high)
 
     return replace(

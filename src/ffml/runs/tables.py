@@ -31,11 +31,9 @@ class RunTables:
         self._due: dict[str, Any] = {name: hashlib.sha256() for name in TABLES}
 
     def trust(self, fingerprints: Mapping[str, str]) -> None:
-        """Take over the tables that have the fingerprints of a checkpoint."""
-        for name in TABLES:
-            found = _fingerprint(self.folder / name)
-            if found.hexdigest() == fingerprints.get(name):
-                self._due[name] = found
+        """Take over the tables that have the fingerprints of a checkpoint; `mend` the others."""
+        found = {name: _fingerprint(self.folder / name) for name in TABLES}
+        self._due = {n: f for n, f in found.items() if f.hexdigest() == fingerprints.get(n)}
 
     def fingerprints(self) -> dict[str, str]:
         """Return those of the tables as they must be."""
@@ -65,20 +63,23 @@ class RunTables:
             path = self.folder / name
             if not text:
                 durable.unlink(path)
-            elif _fingerprint(path).hexdigest() == self._due[name].hexdigest():
+            elif self._is_right(name):
                 durable.sync(path)
             else:
                 durable.write_atomically(path, text)
 
     def mend(self, rounds: Sequence[Round]) -> None:
         """Make the tables what they must be: in most cases, they are."""
-        for name in TABLES:
-            if _fingerprint(self.folder / name).hexdigest() != self._due[name].hexdigest():
-                self.write(self.plan_all(rounds))
-                return
+        if not all(self._is_right(name) for name in TABLES):
+            self.write(self.plan_all(rounds))
+            return
         for path in (self.folder / name for name in TABLES):
             if path.exists():
                 durable.sync(path)
+
+    def _is_right(self, name: str) -> bool:
+        due = self._due.get(name)
+        return due is not None and _fingerprint(self.folder / name).digest() == due.digest()
 
 
 def _fingerprint(path: Path) -> Any:

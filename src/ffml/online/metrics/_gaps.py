@@ -212,7 +212,7 @@ def _mean_and_interval(
     return mean, np.quantile(draws, ((1 - level) / 2, (1 + level) / 2))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)  # all rounds and the last third, as a rule
 def _resamples(number: int) -> np.ndarray:
     """Return how often each of so many things is drawn, in each of `NUM_DRAWS` resamples."""
     shares = np.full(number, 1 / number)
