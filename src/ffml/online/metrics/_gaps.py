@@ -142,6 +142,12 @@ def largest_gap(found: Sequence[GapStatistics]) -> GapStatistics:
     return found[max(range(len(found)), key=sizes.__getitem__)]
 
 
+def resampled(rounds: int) -> np.ndarray:
+    """Draw rounds with replacement: how often each is drawn, ``(draws, rounds)``."""
+    shares = np.full(rounds, 1 / rounds)
+    return np.random.default_rng(_SEED).multinomial(rounds, shares, size=NUM_DRAWS)
+
+
 def _chance(tables: np.ndarray, rows: np.ndarray, label: int | None) -> np.ndarray:
     """Return the variance of each gap if all rounds shared one rate: ``p(1-p)/e``, ``(T, m)``.
 
@@ -204,6 +210,10 @@ def _mean_and_interval(
     values, weights = values[known], weights[known]
     if not len(values):
         return np.array(np.nan), np.full(2, np.nan)
+<<<<<<< HEAD
+=======
+    times = resampled(len(values))
+>>>>>>> main
     mean = np.array((values @ weights) / weights.sum())
     starts = np.linspace(0, len(values), min(len(values), MOST_BLOCKS), endpoint=False).astype(int)
     sums = np.add.reduceat(np.stack([values * weights, weights], axis=1), starts)
