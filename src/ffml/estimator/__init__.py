@@ -318,25 +318,14 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     # -- predicting: with NumPy alone, every row by itself ---------------------------------------
 
     def decision_function(self, X: Any) -> np.ndarray:
-<<<<<<< HEAD
-        """Return the logit h(x) of every row; the decision is favourable where h > 0.
-
-        An `ffml.InputDriftWarning` says which columns are unlike those that were learned from. So
-        do `predict`, `predict_proba` and `adapt`.
-        """
-        check_is_fitted(self)
-        encoded = self._encoded(X)
-        learner = self._learner
-        described = encoded if self._known is None else learner.describe(self._known, encoded)
-        return learner.predict(self._params, self._scaler.transform(described).astype(np.float64))
-=======
         """Return the logit of every row, above 0 where the second of ``classes_`` is decided on.
 
-        It is h(x), or -h(x) where the first of ``classes_`` is the favourable one.
+        It is h(x), or -h(x) where the first of ``classes_`` is the favourable one. An
+        `ffml.InputDriftWarning` says which columns are unlike those that were learned from. So do
+        `predict`, `predict_proba` and `adapt`.
         """
         logits = self._learner.predict(self._params, self._prepared(X))
         return logits if self.positive_ == self.classes_[1] else -logits
->>>>>>> main
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label decided on for every row."""
@@ -406,7 +395,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     def _prepared(self, X: Any) -> np.ndarray:
         """Encode features, let the learner add its columns, and standardise them."""
         check_is_fitted(self)
-        encoded = self.preprocessor_.transform(self._table(X, reset=False))
+        encoded = self._encoded(X)
         known = self._known
         described = encoded if known is None else self._learner.describe(known, encoded)
         return self._scaler.transform(described).astype(np.float64)

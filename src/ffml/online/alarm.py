@@ -56,13 +56,13 @@ def wealth_words(amount: float) -> str:
 def alarm_summary(
     tables: Mapping[str, np.ndarray],
     columns: Sequence[SensitiveColumn],
-    asked: Sequence[tuple[str, float | None]],
+    asked: Sequence[tuple[str, Any]],
     tasks: Sequence[str],
 ) -> list[dict[str, Any]]:
     """Say of each gap that was asked for whether a larger one has been shown, as JSON values."""
     found = []
     for notion, most in asked:
-        if most is None or notion not in NOTIONS:
+        if not isinstance(most, float) or notion not in NOTIONS:  # a ratio, or nothing asked
             continue
         whom, alarm = strongest_alarm(column_alarms(tables, columns, most, notion))
         at = alarm.round

@@ -4,13 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-<<<<<<< HEAD
 from ffml.online.alarm import alarm_sentence
-from ffml.online.metrics import NOTIONS
-from ffml.online.promise import KEPT, MIN_ROUNDS, NOT_KEPT
-=======
 from ffml.report._asked import asked_words, bound_of, verdict_sentence
->>>>>>> main
 from ffml.report._numbers import UNDEFINED, listed, points, points_interval, rate
 
 PARTS = ("last_third", "all")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ffml.base import SensitiveColumn
-from ffml.experiment.config import asked_gaps
+from ffml.experiment.config import asked_bounds
 from ffml.online.alarm import column_alarms
 from ffml.online.metrics import NOTIONS, GapAlarm
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
@@ -18,11 +18,11 @@ def evidence_charts(run: Run) -> list[Chart]:
     found = round_tables(run)
     columns = [SensitiveColumn(name, tuple(groups)) for name, (groups, _) in found.items()]
     tables = {name: counts for name, (_, counts) in found.items()}
-    asked = asked_gaps(run.config.get("notions") or [], run.config.get("max_gap"))
+    asked = asked_bounds(run.config.get("notions") or [], run.config.get("max_gap"))
     return [
         evidence_chart(f"evidence-{i}-{j}", column, gap, alarms, run.rounds.text("task"))
         for i, (notion, gap) in enumerate(asked)
-        if columns and gap is not None and notion in NOTIONS
+        if columns and isinstance(gap, float) and notion in NOTIONS
         for j, (column, alarms) in enumerate(column_alarms(tables, columns, gap, notion).items())
     ]
 

@@ -142,10 +142,11 @@ def largest_gap(found: Sequence[GapStatistics]) -> GapStatistics:
     return found[max(range(len(found)), key=sizes.__getitem__)]
 
 
+@lru_cache(maxsize=4)  # all rounds and the last third, as a rule
 def resampled(rounds: int) -> np.ndarray:
     """Draw rounds with replacement: how often each is drawn, ``(draws, rounds)``."""
     shares = np.full(rounds, 1 / rounds)
-    return np.random.default_rng(_SEED).multinomial(rounds, shares, size=NUM_DRAWS)
+    return np.random.default_rng(_SEED).multinomial(rounds, shares, size=NUM_DRAWS).astype(float)
 
 
 def _chance(tables: np.ndarray, rows: np.ndarray, label: int | None) -> np.ndarray:
@@ -210,20 +211,9 @@ def _mean_and_interval(
     values, weights = values[known], weights[known]
     if not len(values):
         return np.array(np.nan), np.full(2, np.nan)
-<<<<<<< HEAD
-=======
-    times = resampled(len(values))
->>>>>>> main
     mean = np.array((values @ weights) / weights.sum())
     starts = np.linspace(0, len(values), min(len(values), MOST_BLOCKS), endpoint=False).astype(int)
     sums = np.add.reduceat(np.stack([values * weights, weights], axis=1), starts)
-    drawn, totals = (_resamples(len(starts)) @ sums).T  # one product: two wake threads for nothing
+    drawn, totals = (resampled(len(starts)) @ sums).T  # one product: two wake threads for nothing
     draws = drawn / totals
     return mean, np.quantile(draws, ((1 - level) / 2, (1 + level) / 2))
-
-
-@lru_cache(maxsize=4)  # all rounds and the last third, as a rule
-def _resamples(number: int) -> np.ndarray:
-    """Return how often each of so many things is drawn, in each of `NUM_DRAWS` resamples."""
-    shares = np.full(number, 1 / number)
-    return np.random.default_rng(_SEED).multinomial(number, shares, size=NUM_DRAWS).astype(float)
