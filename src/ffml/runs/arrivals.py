@@ -20,15 +20,17 @@ class Arrivals:
     """The first rows of a table, encoded, batch by batch."""
 
     def __init__(self, model: SavedModel, preprocessor: Preprocessor) -> None:
+        self._preprocessor = preprocessor
         self._watch = watch_from(InputWatch.of(preprocessor), model.inputs)
         self._x: list[np.ndarray] = []
         self._rows, self._missing = 0, np.zeros(len(preprocessor.names))
 
-    def add(self, inputs: "pa.RecordBatch", x: np.ndarray) -> None:
-        """See some more rows: their columns, and the features that these became."""
+    def add(self, batch: "pa.RecordBatch") -> None:
+        """See some more rows."""
         if self._rows < MOST_ROWS:
-            self._x.append(x)
-            self._rows += len(x)
+            inputs = batch.select(list(self._preprocessor.names))
+            self._x.append(self._preprocessor.transform(inputs))
+            self._rows += len(batch)
             self._missing += [num_missing(column) for column in inputs.columns]
 
     def warnings(self) -> list[str]:
