@@ -25,6 +25,7 @@ _SUBMODULES = {
 _NAMES = {
     "FFMLError": "ffml.base",
     "FairMetaClassifier": "ffml.estimator",
+    "InputDriftWarning": "ffml.base",
     "configure": "ffml.runtime",
     "fair_classification": "ffml.problem.classification",
     "label": "ffml.living",

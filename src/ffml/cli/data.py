@@ -100,10 +100,14 @@ def predict(
 
         configure(devices=1)
     scorer = prepare(saved, table, support, threshold)
-    batches = predict_table(saved, open_table(table), keep or (), scorer.rule())
+    warned: list[str] = []
+    batches = predict_table(saved, open_table(table), keep or (), scorer.rule(), warned)
     rows = write_decisions(batches, out)
+    for warning in warned:
+        typer.echo(f"warning: unlike what was learned from, {warning}", err=True)
     if json_output:
-        typer.echo(json.dumps({"rows": rows, "out": str(out), "adapted": support is not None}))
+        told = {"rows": rows, "out": str(out), "adapted": support is not None, "warnings": warned}
+        typer.echo(json.dumps(told, ensure_ascii=False))
         return
     how = f"adapted to {support}" if support else f"as learned in {saved.round} rounds"
     typer.echo(f"{rows:,} decisions ({how}): {out}")

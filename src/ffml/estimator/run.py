@@ -60,9 +60,9 @@ class SavedClassifier(RunDirectory):
         with self._writing():
             self.rounds, self._position = Rounds.of(rounds), position
             self.labels = labels[1] if labels[0] == loop.round else 0
-            self.checkpoints.save(
-                loop, self.rounds, position, self.config, self.preprocessing, self.labels
-            )
+            texts = self.tables.plan_all(self.rounds)
+            self._save(self.rounds, self.labels)
+            self.tables.write(texts)
         return loop.round, self.labels
 
     def _go_on(self, position: Position, labels: tuple[int, int]) -> None:

@@ -31,7 +31,7 @@ class RunConfig:
         shots: rows drawn of each class, for adapting and for learning.
         tasks_per_round: |U|, most tasks that a round learns from.
         rows_per_task: most rows kept of a task.
-        memory_policy: which tasks are kept: all, recent or reservoir.
+        memory_policy: which tasks are kept: all, recent or reservoir (a uniform sample).
         memory_capacity: most tasks kept by the policies recent and reservoir.
         augment_to: the paper's protocol: add rotated rows until a task has so many; 0 adds none.
         judge_from: share of the stream that is only learned from, and not judged.

@@ -102,10 +102,11 @@ class Checkpoints:
         config: Mapping[str, Any],
         preprocessing: Mapping[str, Any] | None = None,
         labels: int = 0,
+        tables: Mapping[str, str] | None = None,
     ) -> None:
         """Write the checkpoint of the round just played, or of the ``labels``-th labels since.
 
-        Once this returns, it is safe.
+        Once this returns, it is safe. The other arguments are those of `snapshot`.
         """
         tasks = self._save_tasks(loop.memory.tasks)
         waiting = self._save_waiting(loop.waiting)
@@ -113,7 +114,16 @@ class Checkpoints:
         past = self._save_past(rounds, position.digests)
         latest = position._replace(digests=position.digests[len(rounds) - len(rounds.latest) :])
         contents = snapshot(
-            loop, tasks, rounds.latest, latest, config, preprocessing, waiting, labels, past
+            loop,
+            tasks,
+            rounds.latest,
+            latest,
+            config,
+            preprocessing,
+            waiting=waiting,
+            labels=labels,
+            past=past,
+            tables=tables,
         )
         name = generation_name(loop.round, labels)
         durable.write_atomically(self.folder / name, pack(*contents).data)

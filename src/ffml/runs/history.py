@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ffml.online.metrics import noise_ceilings
 from ffml.online.reliability import COUNTS, NUM_BINS
 from ffml.runs.container import Contents
 
@@ -37,7 +38,16 @@ def history_arrays(rounds: Sequence["Round"]) -> dict[str, np.ndarray]:
         arrays[f"unpriced.{i}"] = np.stack(
             [r.unpriced.get(column, r.tables[column]) for r in rounds]
         )
+        arrays[f"ceilings.{i}"] = np.stack([round_ceilings(r, column) for r in rounds])
     return {_PREFIX + name: array for name, array in arrays.items()}
+
+
+def round_ceilings(record: "Round", column: str) -> np.ndarray:
+    """Return the noise ceilings of DP and EO; runs of an earlier ffml have not kept them."""
+    if column in record.ceilings:
+        return record.ceilings[column]
+    found = noise_ceilings(record.tables[column])
+    return np.array([found["dp"], found["eo"]])
 
 
 def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list["Round"]:
@@ -61,6 +71,11 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
             unpriced={
                 column: arrays.get(f"{_PREFIX}unpriced.{i}", tables[column])[t]
                 for i, column in enumerate(document["tables"])
+            },
+            ceilings={
+                column: arrays[f"{_PREFIX}ceilings.{i}"][t]
+                for i, column in enumerate(document["tables"])
+                if f"{_PREFIX}ceilings.{i}" in arrays
             },
             drift=tuple(Drift(*found) for found in drift[t]),
         )

@@ -80,19 +80,37 @@ def preprocessor_of(model: SavedModel) -> Preprocessor:
 
 
 def predict_table(
-    model: SavedModel, source: Source, keep: Sequence[str] = (), rule: Rule | None = None
+    model: SavedModel,
+    source: Source,
+    keep: Sequence[str] = (),
+    rule: Rule | None = None,
+    warned: list[str] | None = None,
 ) -> Iterator["pa.RecordBatch"]:
-    """Decide about a table of any size: ``row, [kept columns], probability, decision``."""
+    """Decide about a table of any size: ``row, [kept columns], probability, decision``.
+
+    Args:
+        model: what a run left behind.
+        source: the table.
+        keep: columns that are carried over.
+        rule: of an adapted learner; by default, the model's θ as it was learned.
+        warned: after the last batch, it holds what differs about the inputs, a line a column.
+    """
     import pyarrow as pa
 
+    from ffml.runs.arrivals import Arrivals
+
     preprocessor = preprocessor_of(model)
+    arrivals = Arrivals(model, preprocessor)
     needed = needed_columns(preprocessor, source.columns, keep, source.name)
     first = 0
     for batch in source.batches(needed):
+        arrivals.add(batch)
         columns = {"row": pa.array(np.arange(first, first + len(batch)))}
         columns |= decided_columns(model, preprocessor, batch, keep, rule)
         first += len(batch)
         yield pa.RecordBatch.from_pydict(columns)
+    if warned is not None:
+        warned += arrivals.warnings()
 
 
 def needed_columns(

@@ -40,6 +40,7 @@ def snapshot(
     waiting: Sequence[str] = (),
     labels: int = 0,
     past: Sequence[str] = (),
+    tables: Mapping[str, str] | None = None,
 ) -> Contents:
     """Describe a loop between two rounds.
 
@@ -53,6 +54,7 @@ def snapshot(
         waiting: names the files of the tasks that wait for labels.
         labels: how often labels have come since the last round.
         past: names the files of the rounds long past.
+        tables: the fingerprints of the run's tables (`ffml.runs.tables`).
     """
     known = loop.knowledge
     pair = loop.learner.pair(known)
@@ -69,6 +71,7 @@ def snapshot(
         "waiting": waiting_document(loop.waiting, waiting),
         "labels": labels,
         "past": list(past),
+        "tables": dict(tables or {}),
         "history": history_document(rounds),
         "versions": versions(),
     }
