@@ -56,11 +56,11 @@ def efforts(small: bool) -> list[Effort]:
     return [
         Effort(DEFAULT, "without boosting", {"wrappers": ("evened",)}),
         Effort(DEFAULT, "as it is", {}),
-        Effort(DEFAULT, "boosting fitted at every 2 % more rows", {"boosted.growth": 1.02}),
-        Effort(DEFAULT, "that, of ten times as many trees", {"boosted.growth": 1.02}, trees=600),
+        Effort(DEFAULT, "boosting fitted anew at 2 % more rows", {"boosted.growth": 1.02}),
+        Effort(DEFAULT, "ten times as many trees", {}, trees=600),
         *(
             Effort(PAPER, f"{steps} iterations", {"preset": "paper", "num_outer_steps": steps})
-            for steps in (3, 10, 30, 100, 300)
+            for steps in (3, 10, 30)
         ),
         *(
             Effort(FAIRLEARN, f"{steps} iterations", fairlearn | {"max_iter": steps})

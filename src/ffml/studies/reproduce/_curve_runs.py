@@ -9,6 +9,7 @@ from typing import Any
 
 from ffml.base import FFMLError
 from ffml.experiment.build import build, num_rounds
+from ffml.experiment.sharing import shared_functions
 from ffml.online.loop import Round
 from ffml.runs import durable
 from ffml.studies.compare import Event, Store
@@ -79,7 +80,7 @@ def compute(
     """Play a run, measuring before each round; keep both, so that it is not played again."""
     start, measuring = time.perf_counter(), 0.0
     config = cell.run.config
-    experiment = build(config)
+    experiment = build(config, functions=shared_functions)
     loop, total = experiment.loop, num_rounds(config, experiment.stream)
     learn = LEARNING[config.recipe.method](loop)
     found: list[list[Point]] = []
