@@ -29,6 +29,10 @@ SMALL = {
         ["--small", "--seeds", "0", "--jobs", "1", "--asked", "0.05", "--figure", "f.svg"],
         r"\| default \| 5 \| ",
     ),
+    "benchmarks/quality_vs_time.py": (
+        ["--small", "--seeds", "0", "--figure", "f.svg"],
+        r"fairlearn, refitted \| 1 iteration \| ",
+    ),
     "benchmarks/predict_rows.py": (["--rows", "2000"], "mlp: .* million rows/s from Parquet to"),
 }
 # These have tests of their own, which run them: `test_api_page` and `test_datasets`.
