@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from asked import played
 from promise import measured
 from streams import Named, named
 
 from ffml.cli.values import parse_seeds
-from ffml.experiment.build import build
 from ffml.experiment.config import configure_run
-from ffml.online.summary import last_third
 from ffml.report.pictures import figure_style, picture_bytes
 from ffml.runtime import configure
 
@@ -95,18 +94,8 @@ def compute(cell: Cell, folder: str) -> None:
     given |= {"seed": cell.seed, "judge_from": 2 / 3, "data_options": cell.stream.options}
     given |= {"max_gap": (ASKED,)} if preset == "default" else {}
     given |= {"rounds": 6, "shots": 10} if cell.small else {}
-    experiment = build(configure_run(cell.stream.data, given, preset))
-    limit = experiment.config.rounds
-    tasks = (task for i, task in enumerate(experiment.stream.tasks()) if limit is None or i < limit)
-    rounds = last_third([experiment.loop.step(task) for task in tasks])
-    result = {
-        "tables": {
-            column.name: np.stack([r.tables[column.name] for r in rounds]).tolist()
-            for column in experiment.stream.schema.sensitive
-        },
-        "balanced_accuracy": [r.metrics["balanced_accuracy"] for r in rounds],
-        "seconds": time.process_time() - start,
-    }
+    result = played(configure_run(cell.stream.data, given, preset))
+    result["seconds"] = time.process_time() - start
     cell.file(Path(folder)).write_text(json.dumps(result), encoding="utf-8")
 
 
