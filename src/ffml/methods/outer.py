@@ -14,6 +14,7 @@ from ffml.problem.gaps import (
     effective_rows,
     gap_variance,
     gaps,
+    higher_rates,
     measurable,
     violation,
 )
@@ -86,7 +87,8 @@ def pooled(penalty: float = 0.0) -> Outer:
         counts = _normalised(task_precision(usable[:, None] * rows))
         share = counts.sum(0)
         own = jax.vmap(lambda theta, query: gaps(problem, theta, query))(adapted, queries)
-        mean_gaps = _mean(counts, own)
+        higher = jax.vmap(lambda theta, query: higher_rates(problem, theta, query))
+        mean_gaps, mean_higher = _mean(counts, own), _mean(counts, higher(adapted, queries))
         price: Array = 0.0
         if charged:
             chance = jax.vmap(lambda theta, query: gap_variance(problem, theta, query))
@@ -94,7 +96,7 @@ def pooled(penalty: float = 0.0) -> Outer:
             price = penalty * _mean(counts, squares).sum()
         return Seen(
             loss=weights @ jax.vmap(problem.loss)(adapted, queries),
-            constraint=jnp.where(share > 0, violation(problem, mean_gaps), 0.0),
+            constraint=jnp.where(share > 0, violation(problem, mean_gaps, mean_higher), 0.0),
             gaps=mean_gaps,
             share=share,
             penalty=price,
