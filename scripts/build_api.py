@@ -35,6 +35,7 @@ MODULES = (
     "ffml.runs.artifact",
     "ffml.runs.predict",
     "ffml.runs.adapting",
+    "ffml.scoring",
     "ffml.report",
     "ffml.base",
     "ffml.data.datasets",

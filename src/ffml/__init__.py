@@ -18,6 +18,7 @@ _SUBMODULES = {
     "metrics": "ffml.online.metrics",
     "models": "ffml.problem.models",
     "report": "ffml.report",
+    "scoring": "ffml.scoring",
     "tables": "ffml.data.tables",
     "wrappers": "ffml.wrappers",
 }

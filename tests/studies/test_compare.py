@@ -46,7 +46,7 @@ def test_runs_of_one_process_share_functions_and_nothing_else(method, tmp_path):
     all_judge = {"judge_min_rows": 0, "judge_from": 0.0}
     first, second = tiny_plan([method], (0, 1), settings=all_judge)
     for cell, store in ((first, "a"), (second, "a"), (second, "b"), (first, "b")):
-        compute(cell, lambda *at: None, Store(tmp_path / store))
+        Store(tmp_path / store).save(cell, compute(cell, lambda *at: None))
     both = [Store(tmp_path / name).load([first, second]) for name in "ab"]
     assert_frame_equal(*(frame.drop(columns="seconds") for frame in both))
     alone = build(second.config)

@@ -17,13 +17,13 @@ from ffml.experiment.build import check_config
 from ffml.experiment.config import configure_run
 from ffml.experiment.recipes import Recipe
 from ffml.online.loop import Round
-from ffml.studies.compare import Store, plan
+from ffml.studies.compare import Store, packed_cell, plan
 from ffml.studies.efficiency import SUPPORT_SIZES, Point
 from ffml.studies.reproduce import ITEMS, QUICK, Reproduction, Setting, duration
 from ffml.studies.reproduce._by_round import by_round
 from ffml.studies.reproduce._charts import LOOKS
 from ffml.studies.reproduce._curve_runs import LEARNING, compute, run_curves
-from ffml.studies.reproduce._curves import CurveSpec, CurveStore
+from ffml.studies.reproduce._curves import CurveSpec, CurveStore, packed_curves
 from ffml.studies.reproduce._figure4 import MAX_DBC, MAX_LOSS, needed
 from ffml.studies.reproduce._paper import DATA, LABELS, SYMBOLS, TABLE_2, TABLE_3
 from ffml.studies.reproduce._table2 import end_task, end_task_table, rescaled
@@ -326,8 +326,10 @@ def test_a_measured_run_is_the_run_itself(tmp_path):
     [cell] = tiny_cells()
     measured, plain, curves = Store(tmp_path / "a"), Store(tmp_path / "b"), CurveStore(tmp_path)
     said = []
-    compute(CurveSpec(cell), lambda *at: said.append(at), curves, measured)
-    play(cell, lambda *at: None, plain)
+    run, curve = compute(CurveSpec(cell), lambda *at: said.append(at))
+    measured.save(cell, run)
+    curves.save(CurveSpec(cell), curve)
+    plain.save(cell, play(cell, lambda *at: None))
     assert said == [(1, 3), (2, 3), (3, 3)]
     frames = [store.load([cell]).drop(columns="seconds") for store in (measured, plain)]
     pd.testing.assert_frame_equal(*frames)
@@ -395,10 +397,10 @@ def stub(made, count):
         loop=SimpleNamespace(schema=SimpleNamespace(sensitive=())),
     )
     for cell in made.cells:
-        made.runs.save(cell, experiment, stub_rounds(cell, count), 60.0)
+        made.runs.save(cell, packed_cell(cell, experiment, stub_rounds(cell, count), 60.0))
     curve = [Point(n, 1 - 0.01 * n, 0.5 - 0.01 * n) for n in SUPPORT_SIZES[:6]]
     for cell in made.measured:
-        made.curves.save(cell, [curve] * count, 6.0)
+        made.curves.save(cell, packed_curves(cell, [curve] * count, 6.0))
 
 
 def texts(figure):
