@@ -49,6 +49,10 @@ SMALL = {
         ["--small", "--seeds", "0", "--jobs", "1", "--asked", "0.05", "--figure", "f.svg"],
         r"\| default \| 5 \| ",
     ),
+    "benchmarks/quality_vs_time.py": (
+        ["--small", "--seeds", "0", "--figure", "f.svg"],
+        r"fairlearn, refitted \| 1 iteration \| ",
+    ),
     "benchmarks/same_gap.py": (
         [
             "--small",

@@ -56,6 +56,8 @@ def test_only_the_paper_setting_says_nothing():
 def test_settings_that_cannot_work():
     with pytest.raises(FFMLError, match="unknown protocol 'papr'; did you mean 'paper'"):
         Setting("papr")
+    with pytest.raises(FFMLError, match="tolerance must be > 0, got 0"):
+        Setting(tolerance=0.0)
     for name in ("iterations", "rounds"):
         with pytest.raises(FFMLError, match=f"{name} must be >= 1, got 0"):
             Setting(**{name: 0})
@@ -74,6 +76,21 @@ def test_runs_follow_the_paper():
     assert by_label["TWP"]["lr"] == by_label["OGDLC"]["lr"] == by_label["GenOLC"]["lr"] == 0.1
     assert {s["model"] for s in by_label.values()} == {"mlp"}
     assert {s["notions"] for s in by_label.values()} == {("dbc",)}
+
+
+def test_a_tolerance_is_for_those_that_learn_from_memory_and_is_said():
+    setting = Setting(tolerance=0.01)
+    assert "reduced setting: rounds end once they have settled within 1 %" in setting.note
+    stops = {
+        cell.label: cell.config.settings.get("stop")
+        for cell in setting.cells(["adult"], list(LABELS))
+    }
+    assert {label for label, stop in stops.items() if stop == "settled"} == {"FFML", "m-FTML"}
+    assert {stop for label, stop in stops.items()} == {"settled", None}
+    for cell in setting.cells(["adult"], ["ffml"]):
+        assert cell.config.settings["stop.tolerance"] == 0.01
+        assert cell.config.settings["num_outer_steps"] == 3000
+        check_config(cell.config)
 
 
 def test_the_quick_setting_does_less_of_everything():

@@ -43,6 +43,14 @@ def reproduce(
     iterations: Annotated[
         int | None, option(HOW, "Iterations a round, of all methods. (default: the preset's)")
     ] = None,
+    tolerance: Annotated[
+        float | None,
+        option(
+            HOW,
+            "End a round of FFML or m-FTML once θ, λ and loss change by less than this part of "
+            "themselves, such as 0.01. (default: never)",
+        ),
+    ] = None,
     rounds: Annotated[
         int | None, option(HOW, "The first so many tasks of a stream. (default: all)")
     ] = None,
@@ -78,6 +86,7 @@ def reproduce(
     given: dict[str, Any] = {
         "seeds": tuple(dict.fromkeys(parse_seeds(seeds))) if seeds is not None else None,
         "iterations": iterations,
+        "tolerance": tolerance,
         "rounds": rounds,
     }
     given = {name: value for name, value in given.items() if value is not None}

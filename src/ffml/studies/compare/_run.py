@@ -14,6 +14,7 @@ from ffml.border import at_least
 from ffml.data.datasets import DATASETS
 from ffml.data.sources import table_document
 from ffml.experiment.build import build, num_rounds
+from ffml.experiment.sharing import shared_functions
 from ffml.online.loop import Round
 from ffml.runs import durable
 from ffml.studies.compare._spec import RunSpec
@@ -92,9 +93,12 @@ def event_of(kind: str, cell: RunSpec, details: Sequence[Any], path: Path) -> Ev
 
 
 def compute(cell: RunSpec, on_round: Callable[[int, int | None], None]) -> bytes:
-    """Play all rounds of a cell; return what `Store.save` keeps."""
+    """Play all rounds of a cell; return what `Store.save` keeps.
+
+    Cells that differ in their seeds share a program: a process traces and loads it once.
+    """
     start = time.perf_counter()
-    experiment = build(cell.config)
+    experiment = build(cell.config, functions=shared_functions)
     if table_document(experiment.stream).get("fingerprint", "") != cell.fingerprint:
         raise FFMLError(f"{cell.config.data} has changed since the comparison began; start again")
     total = num_rounds(cell.config, experiment.stream)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ffml.base import FFMLError
 from ffml.experiment.build import build, num_rounds
+from ffml.experiment.sharing import shared_functions
 from ffml.online.loop import Round
 from ffml.studies.compare import Event, Store, event_of, locked, packed_cell
 from ffml.studies.efficiency import Point, by_adapting, by_updating, learning_curve
@@ -63,7 +64,7 @@ def compute(cell: CurveSpec, on_round: Callable[[int, int | None], None]) -> tup
     """Play a run, measuring before each round; return the files of the run and of its curves."""
     start, measuring = time.perf_counter(), 0.0
     config = cell.run.config
-    experiment = build(config)
+    experiment = build(config, functions=shared_functions)
     loop, total = experiment.loop, num_rounds(config, experiment.stream)
     learn = LEARNING[config.recipe.method](loop)
     found: list[list[Point]] = []
