@@ -182,7 +182,7 @@ class Problem(NamedTuple):
     """Minimise ``loss`` while the gaps of all ``constraints`` keep within their bounds."""
 
     model: Model
-    loss: Callable[[Params, Batch], Array]  # -> ()
+    cost: Callable[[Params, Array, Batch], Array]  # params, their logits, batch -> ()
     constraints: tuple[Constraint, ...]
     schema: Schema
     positive_weight: float = 1.0  # what a missed positive costs, in false alarms
@@ -195,6 +195,10 @@ class Problem(NamedTuple):
     def apply(self) -> Callable[[Params, Array], Array]:
         """The model: parameters and features to logits."""
         return self.model.apply
+
+    def loss(self, params: Params, batch: Batch) -> Array:
+        """Return what is minimised: ``()``."""
+        return self.cost(params, self.apply(params, batch.x), batch)
 
     @property
     def constraint_names(self) -> tuple[str, ...]:

@@ -45,15 +45,14 @@ def fair_classification(
         _check_bounds(constraint, len(schema.contrasts))
     false_alarm, missed = label_costs(positive_weight)
 
-    def loss(params: Params, batch: Batch) -> Array:
-        logits = model.apply(params, batch.x)
+    def cost(params: Params, logits: Array, batch: Batch) -> Array:
         cross_entropy = jax.nn.softplus(logits) - batch.y * logits
-        cost = jnp.where(batch.y > 0, missed, false_alarm)
-        mean = (cost * cross_entropy) @ batch.mask / jnp.maximum(batch.mask.sum(), 1)
+        price = jnp.where(batch.y > 0, missed, false_alarm)
+        mean = (price * cross_entropy) @ batch.mask / jnp.maximum(batch.mask.sum(), 1)
         return mean + l2 / 2 * optax.tree.norm(params, squared=True)
 
     compared = constraints if natural_rates else tuple(map(as_drawn, constraints))
-    return Problem(model, loss, compared, schema, positive_weight)
+    return Problem(model, cost, compared, schema, positive_weight)
 
 
 def label_costs(positive_weight: float) -> tuple[float, float]:

@@ -13,7 +13,11 @@ from ffml.base import Array, Band, Batch, Comparison, Constraint, Params, Proble
 
 def gaps(problem: Problem, params: Params, batch: Batch) -> Array:
     """Return the signed gaps of the scores that are learned from; 0 where not measurable."""
-    logits = problem.apply(params, batch.x)
+    return score_gaps(problem, problem.apply(params, batch.x), batch)
+
+
+def score_gaps(problem: Problem, logits: Array, batch: Batch) -> Array:
+    """Return the signed gaps of the scores that are learned from, of any logits."""
     return _by_entry(problem, batch, lambda c, rows: _gap(c.score(logits, batch), batch, rows))
 
 
@@ -24,8 +28,12 @@ def judged_gaps(problem: Problem, logits: Array, batch: Batch) -> Array:
 
 def constraint(problem: Problem, params: Params, batch: Batch) -> Array:
     """Return g of the paper, feasible where ``g <= 0``; 0 where not measurable."""
-    values = violation(problem, gaps(problem, params, batch))
-    return jnp.where(effective_rows(problem, batch) > 0, values, 0.0)
+    return bounded(problem, gaps(problem, params, batch), batch)
+
+
+def bounded(problem: Problem, gaps: Array, batch: Batch) -> Array:
+    """Return g of a batch's gaps; 0 where not measurable."""
+    return jnp.where(effective_rows(problem, batch) > 0, violation(problem, gaps), 0.0)
 
 
 def violation(problem: Problem, gaps: Array) -> Array:
@@ -63,14 +71,13 @@ def measurable(problem: Problem, batch: Batch) -> Array:
     return (effective_rows(problem, batch) > 0) * 1.0
 
 
-def gap_variance(problem: Problem, params: Params, batch: Batch) -> Array:
+def gap_variance(problem: Problem, logits: Array, batch: Batch) -> Array:
     """Estimate how much of a squared gap is chance.
 
     The difference of two means of ``n₁`` and ``n₂`` rows with variance v has the variance
     ``v (1/n₁ + 1/n₂)``. v is estimated without bias, so that ``gap² - gap_variance`` is, on
     average, the square of the gap that many rows would show.
     """
-    logits = problem.apply(params, batch.x)
 
     def by_chance(c: Constraint, rows: Array) -> Array:
         count = row_count(rows[:, None], batch.distinct_share)
