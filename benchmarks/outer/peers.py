@@ -1,7 +1,7 @@
 """The same outer iteration with torch: vmapped ``torch.func``, torchopt and higher.
 
-Rows are given, as to the bare program. Like all others they look at θ_k once for a dual step and the
-primal step that follows. A package that is not installed raises ``ImportError``.
+Rows are given, as to the bare program. One look at θ_k serves a dual step and the primal step that
+follows, but for higher, whose steps take a loss and nothing else. A package that is not installed raises ``ImportError``.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,22 +57,34 @@ def torchopt(given: Given, cores: int, label: str) -> Contender:
     import torchopt
 
     network, lam = _network(given, cores)
-    optimizer = torchopt.MetaSGD(network, lr=INNER_LR)
+    theta = dict(network.named_parameters())
+    optimizer = torchopt.sgd(lr=INNER_LR)
+
+    def look(params: Any, x: Any, y: Any, s: Any) -> tuple[Any, Any]:
+        return _measured(torch.func.functional_call(network, params, x)[:, 0], y, s)
+
+    def adapted(support: Any) -> Any:
+        params, own, state = theta, lam, optimizer.init(theta)
+        for step in range(given.shape.steps):
+            loss, g = look(params, *support)
+            if step:
+                own = torch.relu(own + INNER_LR * g)
+            weights = (torch.ones_like(loss), own)
+            slopes = torch.autograd.grad(
+                (loss, g), tuple(params.values()), weights, create_graph=True
+            )
+            named = dict(zip(params, slopes, strict=True))
+            updates, state = optimizer.update(named, state, inplace=False)
+            params = torchopt.apply_updates(params, updates, inplace=False)
+        return params
 
     def slopes() -> tuple[Any, Any]:
-        network.zero_grad()
-        lam.grad = None
-        start = torchopt.extract_state_dict(network, by="reference", detach_buffers=True)
-        fresh = torchopt.extract_state_dict(optimizer, by="reference")
+        _forget(network, lam)
         for support, query in _tasks(given):
-            _adapted(network, lam, support, given.shape.steps, optimizer.step)
-            loss, g = _measured(network(query[0])[:, 0], *query[1:])
+            loss, g = look(adapted(support), *query)
             ((loss + lam * g) / given.shape.tasks).backward()
-            torchopt.recover_state_dict(network, start)
-            torchopt.recover_state_dict(optimizer, fresh)
         return _collected(network, lam)
 
-    del torch
     return Contender(f"torchopt {_version('torchopt')}", label, _times(slopes), slopes)
 
 
@@ -85,15 +97,23 @@ def higher(given: Given, cores: int, label: str) -> Contender:
     optimizer = torch.optim.SGD(network.parameters(), lr=INNER_LR)
 
     def slopes() -> tuple[Any, Any]:
-        network.zero_grad()
-        lam.grad = None
+        _forget(network, lam)
         for support, query in _tasks(given):
             context = higher.innerloop_ctx(network, optimizer, copy_initial_weights=False)
-            with context as (own, steps):
-                _adapted(own, lam, support, given.shape.steps, steps.step)
-                loss, g = _measured(own(query[0])[:, 0], *query[1:])
+            with context as (model, inner):
+                own = lam
+                for step in range(given.shape.steps):
+                    if step:  # from parameters that the primal step takes for others
+                        own = torch.relu(own + INNER_LR * look(model, support)[1])
+                        model.update_params([one.clone() for one in model.fast_params])
+                    loss, g = look(model, support)
+                    inner.step(loss + own * g)
+                loss, g = look(model, query)
                 ((loss + lam * g) / given.shape.tasks).backward()
         return _collected(network, lam)
+
+    def look(model: Any, rows: Any) -> tuple[Any, Any]:
+        return _measured(model(rows[0])[:, 0], *rows[1:])
 
     return Contender(f"higher {_version('higher')}", label, _times(slopes), slopes)
 
@@ -109,19 +129,9 @@ def _measured(h: Any, y: Any, s: Any) -> tuple[Any, Any]:
     return loss, gap.abs() - BOUND
 
 
-def _adapted(
-    network: Any, lam: Any, support: Any, steps: int, take: Callable[[Any], Any]
-) -> None:
-    """Take the inner steps; ``take`` descends on a loss."""
-    import torch
-
-    x, y, s = support
-    own = lam
-    for step in range(steps):
-        loss, g = _measured(network(x)[:, 0], y, s)
-        if step:
-            own = torch.relu(own + INNER_LR * g)
-        take(loss + own * g)
+def _forget(network: Any, lam: Any) -> None:
+    network.zero_grad()
+    lam.grad = None
 
 
 def _network(given: Given, cores: int) -> tuple[Any, Any]:

@@ -6,11 +6,14 @@ Two kinds of object live here. What *people* hand in and get back (``Schema``, `
 can be jitted, vmapped, differentiated and sharded.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np  # where it is used, so that the command line's help need not wait for it
 
 Array = Any  # a NumPy or JAX array
 Params = Any  # a pytree of arrays
@@ -66,6 +69,8 @@ class Schema:
 
     def memberships(self, groups: np.ndarray) -> np.ndarray:
         """Turn group codes ``(n, columns)`` into 0/1 memberships ``(n, contrasts)``."""
+        import numpy as np
+
         return np.concatenate(
             [
                 groups[:, [i]] == (np.arange(1, 2) if k == 2 else np.arange(k))
