@@ -38,6 +38,7 @@ def main() -> None:
     print(f"{cores} cores, {platform.processor() or platform.machine()}, {arguments.repeats} times")
     results = {shape.name: compared(shape, cores, arguments.repeats) for shape in chosen}
     if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         print(f"\nwritten: {arguments.json}")
 
