@@ -2,8 +2,8 @@
 
     python benchmarks/first_result.py [--repeats N] [--only WORD]
 
-Cold means an empty cache of compiled programs; warm, that the command ran before. Seconds of the
-clock, and of the processor up to then: on a machine that does other work, the second is what counts.
+Cold means an empty cache of compiled programs; warm, that the command ran before. Seconds are those
+of the clock, and of the processor up to then, which other work of the machine changes less.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python benchmarks/profile_round.py [--data adult] [--rounds N] [--out FOLDER]
 
-Plays a few rounds of the default recipe and of ``--method ffml``. The first round is shown by itself:
-it compiles. A trace of the later ones is written to FOLDER, to be opened at https://ui.perfetto.dev.
+Plays a few rounds of the default recipe and of ``--method ffml``. The first round, which compiles,
+is shown by itself. A trace of the later ones goes to FOLDER, to be opened at ui.perfetto.dev.
 """
 
 import argparse

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
 from outer.shapes import Shape, on_devices
 
 STATUS, REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")

@@ -4,11 +4,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from outer.shapes import BOUND, INNER_LR, LAMBDA, Contender, Given, Shape, on_devices
 
 from ffml.base import Learner, Pair
 from ffml.experiment.presets import preset
 from ffml.experiment.recipes import Recipe, build_learner, build_problem
+from outer.shapes import BOUND, INNER_LR, LAMBDA, Contender, Given, Shape, on_devices
 
 STEPS = {"outer_lr": 0.01, "damping": 50.0, "radius": 100.0}
 # Steps so long, and a term in λ² so small, that (θ, λ) tells its own slopes after one iteration.

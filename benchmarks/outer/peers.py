@@ -1,13 +1,15 @@
 """The same outer iteration with torch: vmapped ``torch.func``, torchopt and higher.
 
 Rows are given, as to the bare program. One look at θ_k serves a dual step and the primal step that
-follows, but for higher, whose steps take a loss and nothing else. A package that is not installed raises ``ImportError``.
+follows, but for higher, whose steps take a loss and nothing else. A package that is not installed
+raises ``ImportError``.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
 from outer.shapes import BOUND, INNER_LR, LAMBDA, Contender, Given, Rows
 
 

@@ -1,6 +1,7 @@
 """What is computed: shapes of the paper's data sets, and random rows of these shapes."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -83,7 +84,7 @@ def given(shape: Shape, seed: int = 0) -> Given:
             "w": (rng.normal(size=(a, b)) * np.sqrt(2 / a)).astype(np.float32),
             "b": np.zeros(b, np.float32),
         }
-        for a, b in zip(sizes[:-1], sizes[1:], strict=True)
+        for a, b in pairwise(sizes)
     ]
     return Given(shape, schema, memory, key, params, support, query)
 

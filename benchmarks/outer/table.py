@@ -17,10 +17,9 @@ def rows_of(
     A ratio is the median of the ratios of one turn each: contenders of a turn met the same machine.
     The first contender on as many devices, or on all, is what others are compared with.
     """
-    rows = []
+    rows, all_cores = [], len(rates) - 1  # where ours on all cores stands
     for i, one in enumerate(contenders):
-        base = next((j for j, o in enumerate(contenders) if o.devices == one.devices), None)
-        base = len(rates) - 1 if base is None or base >= i and one.flops is None else base
+        base = next((j for j, o in enumerate(contenders) if o.devices == one.devices), all_cores)
         ratios = [own / other for own, other in zip(seconds[i], seconds[base], strict=True)]
         median = statistics.median(seconds[i])
         rate = rates.get(one.devices)

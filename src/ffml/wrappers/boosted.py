@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ffml.base import Array, Batch, LabelledTask, Learner, Method, Model, Params, Problem
+from ffml.base import Array, LabelledTask, Learner, Method, Model, Params, Problem
 from ffml.border import at_least
 from ffml.draws import generator
 from ffml.methods._refit import needed
