@@ -34,6 +34,22 @@ SMALL = {
         ["--small", "--seeds", "0", "--jobs", "1", "--asked", "0.05", "--figure", "f.svg"],
         r"\| default \| 5 \| ",
     ),
+    "benchmarks/same_gap.py": (
+        [
+            "--small",
+            "--seeds",
+            "0-1",
+            "--jobs",
+            "1",
+            "--asked",
+            "none,0.05",
+            "--recipe",
+            "default",
+            "--recipe",
+            "fairlearn",
+        ],
+        r"\| fairlearn \| ",
+    ),
     "benchmarks/predict_rows.py": (["--rows", "2000"], "mlp: .* million rows/s from Parquet to"),
 }
 # These have tests of their own, which run them: `test_api_page` and `test_datasets`.
@@ -45,7 +61,8 @@ ELSEWHERE = {
 
 def test_no_script_is_left_out():
     found = {f"{folder}/{p.name}" for folder in FOLDERS for p in (ROOT / folder).glob("*.py")}
-    assert found == {*SMALL, *ELSEWHERE, "benchmarks/streams.py"}  # which the others import
+    imported = {f"benchmarks/{name}.py" for name in ("asked", "once", "streams")}
+    assert found == {*SMALL, *ELSEWHERE, *imported}
     for script, test in ELSEWHERE.items():
         assert Path(script).stem in (ROOT / "tests" / test).read_text(encoding="utf-8")
 

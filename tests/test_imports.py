@@ -5,7 +5,7 @@ import pytest
 
 # From the bottom to the top. A name stands for the module and all below it.
 LAYERS = [
-    ["base", "border", "runtime", "draws", "divergence", "forks", "kinds", "limits"],
+    ["base", "border", "runtime", "draws", "divergence", "forks", "kinds", "limits", "threads"],
     ["problem"],
     ["methods"],
     ["wrappers"],

@@ -9,6 +9,7 @@ import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from ffml.base import LabelledTask
+from ffml.threads import available_cores
 
 
 def configure(devices: int | None = None, cache: bool = True) -> None:
@@ -25,11 +26,6 @@ def configure(devices: int | None = None, cache: bool = True) -> None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-
-
-def available_cores() -> int:
-    """Count the cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def shard_tasks(tasks: LabelledTask) -> Any:

@@ -1,13 +1,23 @@
 """Boosted trees as arrays: scikit-learn's numbers without scikit-learn."""
 
+import warnings
+
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from ffml.base import FFMLError
 from ffml.methods import forest as module
-from ffml.methods.forest import BLOCK_ROWS, FITTED_TREES, fit_forest, forest_logits, no_forest
+from ffml.methods.forest import (
+    BLOCK_ROWS,
+    FITTED_TREES,
+    fit_boosting,
+    fit_forest,
+    fit_forests,
+    forest_logits,
+    forest_of,
+    no_forest,
+)
 
 
 def rings(rows, seed=0):
@@ -18,20 +28,14 @@ def rings(rows, seed=0):
     return x.astype(np.float32), 1.0 * ((x[:, :2] ** 2).sum(1) + 0.3 * noise > 1.4)
 
 
-@pytest.fixture
-def fitted(monkeypatch):
-    """A forest, and scikit-learn's own model of it."""
-    models = []
-    fit = HistGradientBoostingClassifier.fit
-
-    def kept(self, *args, **kwargs):
-        models.append(self)
-        return fit(self, *args, **kwargs)
-
-    monkeypatch.setattr(HistGradientBoostingClassifier, "fit", kept)
+@pytest.fixture(params=["equal weights", "unequal weights"])
+def fitted(request):
+    """A forest, and the model that it is a copy of."""
     x, y = rings(600)
+    weight = np.random.default_rng(0).uniform(0.5, 3, size=600)
+    model = fit_boosting(x, y, weight if request.param == "unequal weights" else np.ones(600))
     with threadpool_limits(1):
-        yield fit_forest(x, y, np.random.default_rng(0).uniform(0.5, 3, size=600)), models[0]
+        yield forest_of(model, x), model
 
 
 def test_its_logits_are_scikit_learns(fitted):
@@ -59,11 +63,12 @@ def test_every_path_ends_in_a_leaf_and_all_numbers_are_finite(fitted):
     assert all(np.isfinite(part).all() for part in forest)
 
 
-def test_the_same_rows_give_the_same_bytes_whatever_the_order_of_fits(fitted):
+def test_the_same_rows_give_the_same_bytes_whatever_the_order_of_fits():
     x, y = rings(600)
     weight = np.random.default_rng(0).uniform(0.5, 3, size=600)
+    first = fit_forest(x, y, weight)
     fit_forest(*rings(300, seed=5), np.ones(300))
-    for one, other in zip(fitted[0], fit_forest(x, y, weight), strict=True):
+    for one, other in zip(first, fit_forest(x, y, weight), strict=True):
         assert one.tobytes() == other.tobytes() and one.dtype == other.dtype
 
 
@@ -97,3 +102,11 @@ def test_trees_kept_in_an_unknown_way_are_refused(monkeypatch):
     )
     with pytest.raises(FFMLError, match=r"^this scikit-learn keeps its trees in a way[^\n]*$"):
         fit_forest(*rings(100), np.ones(100))
+
+
+def test_fits_at_the_same_time_leave_the_filters_of_warnings_as_they_were():
+    x, y = rings(300)
+    before = list(warnings.filters)
+    for _ in range(5):
+        fit_forests(x, [y, 1 - y, y], np.ones(300))
+    assert warnings.filters == before

@@ -23,6 +23,10 @@ def kept(memory):
     return [int(task.x[0, 0]) for task in memory.tasks]
 
 
+def drawn_from(memory, seed):
+    return memory.padded(memory.draw(np.random.default_rng(seed)))
+
+
 def test_policies_keep_what_they_say():
     assert kept(filled("all", 3, 10)) == list(range(10))
     assert kept(filled("recent", 3, 10)) == [7, 8, 9]
@@ -59,7 +63,7 @@ def test_bounded_tasks_keep_both_labels_as_evenly_as_they_allow(size, limit, see
 def test_draws_have_the_same_shape_whatever_was_seen():
     shapes = set()
     for tasks in (1, 3, 4, 9):
-        drawn = filled("all", 3, tasks).draw(np.random.default_rng(0))
+        drawn = drawn_from(filled("all", 3, tasks), 0)
         shapes.add(tuple(leaf.shape for leaf in drawn))
         assert (drawn.totals.sum(1) > 0).sum() == min(tasks, 4)
     assert shapes == {((4, 16, 3), (4, 16, 1), (4, 2), (4, 2))}
@@ -67,7 +71,7 @@ def test_draws_have_the_same_shape_whatever_was_seen():
 
 def test_a_full_round_is_drawn_without_repetition_and_at_random():
     memory = filled("all", 3, 9)
-    draws = [memory.draw(np.random.default_rng(seed)).x[:, 0, 0] for seed in range(50)]
+    draws = [drawn_from(memory, seed).x[:, 0, 0] for seed in range(50)]
     assert all(len(set(draw)) == 4 for draw in draws)
     assert set(np.concatenate(draws)) == set(range(9))
 
@@ -94,7 +98,7 @@ def test_wide_tables_take_as_much_memory_as_there_are_rows():
     memory, shapes = Memory(schema, MemorySettings()), []
     for i in range(10):
         memory.add(random_task(i, 20 + i, schema), np.random.default_rng(i))
-        shapes.append(memory.draw(np.random.default_rng(i)).x.shape)
+        shapes.append(drawn_from(memory, i).x.shape)
     assert shapes[0] == (2, 64, 2000)  # 1 MB, where all 32 × 1,024 places would take 262
     assert shapes[-1] == (32, 64, 2000)
     assert len(set(shapes)) == 3
@@ -104,5 +108,5 @@ def test_narrow_tables_have_one_shape():
     memory, shapes = Memory(SCHEMA, MemorySettings()), set()
     for i in range(10):
         memory.add(random_task(i, 20 + 100 * i, SCHEMA), np.random.default_rng(i))
-        shapes.add(memory.draw(np.random.default_rng(i)).x.shape)
+        shapes.add(drawn_from(memory, i).x.shape)
     assert shapes == {(32, 1024, 3)}

@@ -10,7 +10,7 @@ from conftest import random_task
 from remembered import remembered
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Task
-from ffml.methods import leader, refit, twp
+from ffml.methods import forest, leader, refit, twp
 from ffml.methods.forest import fit_forest, no_forest
 from ffml.online.judge import support_batch
 from ffml.online.loop import OnlineLoop
@@ -40,9 +40,8 @@ def make_loop(schema, method, **settings):
 def fits(monkeypatch):
     """Count fits, and replace them by nothing."""
     rows = []
-    monkeypatch.setattr(
-        MODULE, "fit_forest", lambda x, y, weight: rows.append((x, y, weight)) or no_forest()
-    )
+    nothing = lambda x, y, weight: rows.append((x, y, weight)) or no_forest()  # noqa: E731
+    monkeypatch.setattr(forest, "fit_forest", nothing)
     return rows
 
 

@@ -8,15 +8,12 @@ from scipy.special import expit
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem
 from ffml.border import at_least, positive
 from ffml.draws import generator
-from ffml.methods._refit import needed
-from ffml.methods.classifiers import Balanced, logistic
-from ffml.methods.curvature import curvature, solved, times
+from ffml.methods.curvature import WIDE, curvature
+from ffml.methods.newton import logistic_loss, minimised, minimised_wide
 from ffml.methods.rows import rows_of_all
 from ffml.methods.trust import TRUSTS, add_losses, best_trust, halves
 from ffml.problem.classification import label_costs
 
-MOST_STEPS = 25  # of Newton; it stops once steps are tiny
-MOST_HALVINGS = 20  # of a step that does not lower the loss
 LEAST_CURVATURE = 1e-6  # so that even the intercept of certain rows has some
 
 
@@ -62,7 +59,6 @@ def leader(
     positive(inverse_l2=inverse_l2)
     at_least(1, shots=shots)
     at_least(0, trust=0 if trust is None else trust)
-    needed("sklearn")
     width = len(problem.schema.features)
     costs = np.array(label_costs(problem.positive_weight))
     no_multiplier = np.zeros(problem.num_constraints, np.float32)
@@ -94,7 +90,10 @@ def leader(
         if nothing_learned or not 0 < y.sum() < len(y) or not np.asarray(support.mask).all():
             return known.losses
         given = rows_of(support)
-        loss = [_loss(adapted(known, trust, *given), x, y, weight) for trust in TRUSTS]
+        theta, loss = known.weights, []
+        for trust in TRUSTS:  # from small to large, so that each is near the one before
+            theta = adapted(known, trust, *given, theta)
+            loss.append(logistic_loss(theta, x, y, weight))
         return add_losses(known.losses, np.array(loss) / weight.sum(), len(y))
 
     def update(key: Array, state: Leader, task: LabelledTask, memory: LabelledTask):
@@ -104,12 +103,13 @@ def leader(
         if not 0 < y.sum() < len(y):
             return state._replace(losses=losses), info
         x = _with_one(features, width)
-        model = Balanced(logistic(inverse_l2), problem.positive_weight)
-        fitted = model.fit(x[:, :-1], y, counted).kept()
-        theta = np.append(fitted["w"], fitted["b"])
-        p = expit(x @ theta)
         weight = counted * _class_weights(y, counted, costs)
         ridge = np.append(np.full(width, 1 / inverse_l2), 0.0) + LEAST_CURVATURE
+        if width < WIDE:
+            theta = minimised(np.diag(ridge), np.zeros(width + 1), state.weights, x, y, weight)
+        else:
+            theta = minimised_wide(ridge, state.weights, x, y, weight)
+        p = expit(x @ theta)
         return Leader(theta, curvature(ridge, x, weight * p * (1 - p)), losses), info
 
     return Learner(
@@ -142,34 +142,18 @@ def _remark(trust: float) -> str:
 
 
 def adapted(
-    known: Leader, trust: float, x: np.ndarray, y: np.ndarray, weight: np.ndarray
+    known: Leader,
+    trust: float,
+    x: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return θ' by Newton steps, each halved until it lowers the objective."""
-    start, theta = known.weights, known.weights
+    """Return θ', looked for from the leader on, or from a better guess."""
     if trust == 0 or not weight.any():
-        return theta
-    prior = known.curvature / trust
-
-    def objective(theta: np.ndarray) -> float:
-        moved = theta - start
-        return _loss(theta, x, y, weight) + 0.5 * moved @ times(prior, moved)
-
-    now = objective(theta)
-    for _ in range(MOST_STEPS):
-        p = expit(x @ theta)
-        slope = x.T @ (weight * (p - y)) + times(prior, theta - start)
-        step = solved(prior, x, weight * p * (1 - p), slope)
-        for _ in range(MOST_HALVINGS):
-            ahead = objective(theta - step)
-            if ahead <= now:
-                break
-            step = step / 2
-        else:
-            return theta
-        theta, gained, now = theta - step, now - ahead, ahead
-        if gained <= 1e-9 * (1 + abs(now)):
-            break
-    return theta
+        return known.weights
+    start = known.weights if start is None else start
+    return minimised(known.curvature / trust, known.weights, start, x, y, weight)
 
 
 def _with_one(x: Array, width: int) -> np.ndarray:
@@ -181,8 +165,3 @@ def _class_weights(y: np.ndarray, weight: np.ndarray, costs: np.ndarray) -> np.n
     """Return the factors with which both labels count the same, times what their errors cost."""
     by_label = np.bincount(y, weight, minlength=2)
     return (costs * by_label.sum() / (2 * np.where(by_label > 0, by_label, 1.0)))[y]
-
-
-def _loss(theta: np.ndarray, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-    logits = x @ theta
-    return float(weight @ (np.logaddexp(0, logits) - y * logits))

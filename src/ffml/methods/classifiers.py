@@ -13,6 +13,7 @@ from ffml.base import FFMLError, Params
 from ffml.border import one_of, positive
 from ffml.methods.forest import fit_boosting, forest_logits, forest_of
 from ffml.problem.classification import label_costs
+from ffml.threads import one_thread
 
 SMALLEST = 1e-6  # probability of an estimator of your own; logits stay finite
 
@@ -34,17 +35,19 @@ def logistic(inverse_l2: float = 1.0) -> Classifier:
     """
     positive(inverse_l2=inverse_l2)
 
-    def fit(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Any:
-        from sklearn.linear_model import LogisticRegression
-
-        model = LogisticRegression(C=inverse_l2, max_iter=1000, solver="newton-cholesky")
-        return model.fit(x, y, sample_weight=weight)
-
     return Classifier(
-        fit,
+        lambda x, y, weight: fit_logistic(x, y, weight, inverse_l2),
         lambda model, x: {"w": model.coef_[0], "b": model.intercept_[0]},
         lambda params, x: x @ params["w"] + params["b"],
     )
+
+
+def fit_logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray, inverse_l2: float) -> Any:
+    """Fit scikit-learn's logistic regression to rows of both labels."""
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=inverse_l2, max_iter=1000, solver="newton-cholesky")
+    return model.fit(x, y, sample_weight=weight)
 
 
 def boosting() -> Classifier:
@@ -151,9 +154,7 @@ class Balanced:
         """Decide for the label that is more probable."""
         if self._model is None:
             return np.full(len(x), self._only)
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1):  # as it was fitted
+        with one_thread():  # as it was fitted
             return (self._model.predict_proba(x)[:, 1] > 0.5).astype(int)
 
     def kept(self) -> Params:

@@ -13,7 +13,8 @@ def curvature(ridge: np.ndarray, x: np.ndarray, weight: np.ndarray) -> np.ndarra
     """
     if x.shape[1] > WIDE:
         return ridge + weight @ x**2
-    return np.diag(ridge) + (x * weight[:, None]).T @ x
+    rows = x * np.sqrt(weight)[:, None]
+    return np.diag(ridge) + rows.T @ rows
 
 
 def times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -30,7 +31,9 @@ def solved(
     columns.
     """
     counts = weight > 0
-    rows = x[counts] * np.sqrt(weight[counts])[:, None]
+    if not counts.all():
+        x, weight = x[counts], weight[counts]
+    rows = x * np.sqrt(weight)[:, None]
     if prior.ndim == 2:
         return np.linalg.solve(prior + rows.T @ rows, right_side)
     spread = rows / prior

@@ -1,11 +1,15 @@
 """Boosted trees as plain arrays: fitted with scikit-learn, kept and evaluated without it."""
 
 import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ffml.base import FFMLError
+from ffml.methods.binned import OnBins
+from ffml.threads import available_cores, one_thread
 
 FITTED_TREES = 60
 LEAVES = 15
@@ -38,26 +42,32 @@ def no_forest() -> Forest:
 
 
 def fit_forest(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Forest:
-    """Fit gradient boosting to 0/1 labels; rows of one label give a forest without trees.
-
-    Rows of unequal weight are drawn by it, as often as there are rows: scikit-learn takes many
-    times as long to find the bins of weighted rows.
-    """
-    if len(y) and np.ptp(weight) > 1e-6 * np.max(weight):
-        drawn = np.random.default_rng(0).choice(len(y), len(y), p=weight / weight.sum())
-        x, y = x[drawn], y[drawn]
+    """Fit gradient boosting to 0/1 labels; rows of one label give a forest without trees."""
     if not 0 < y.sum() < len(y):
         return no_forest()
-    return forest_of(fit_boosting(x, y), x)
+    return forest_of(fit_boosting(x, y, weight), x)
+
+
+def fit_forests(
+    x: np.ndarray, targets: Sequence[np.ndarray], weight: np.ndarray
+) -> tuple[Forest, ...]:
+    """Fit a forest to each target, as many at a time as there are cores.
+
+    Each fit has one thread: the same rows give the same trees whatever else is fitted.
+    """
+    # scikit-learn sets filters of warnings in each fit, which are the whole process's: fits at the
+    # same time take each other's away, and warn of it. So these are put back afterwards.
+    aside = warnings.catch_warnings(record=True, action="ignore")
+    with aside, ThreadPoolExecutor(min(len(targets), available_cores())) as pool:
+        return tuple(pool.map(lambda y: fit_forest(x, y, weight), targets))
 
 
 def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> Any:
-    """Fit scikit-learn's gradient boosting to rows of both labels.
+    """Fit scikit-learn's gradient boosting to rows of both labels, of unequal weight `OnBins`.
 
     One thread fits, so that the same rows always give the same trees.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
-    from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingClassifier(
         max_iter=FITTED_TREES,
@@ -68,18 +78,17 @@ def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None)
         early_stopping=False,
         random_state=0,
     )
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return model.fit(x, y, sample_weight=weight)
+    with one_thread("openmp"):
+        if weight is None or np.ptp(weight) <= 1e-6 * np.max(weight):
+            return model.fit(x, y)
+        return OnBins(model).fit(x, y, weight)
 
 
 def forest_of(model: Any, x: np.ndarray) -> Forest:
     """Copy a fitted model's trees, and make sure that both decide alike about some of the rows."""
-    from threadpoolctl import threadpool_limits
-
     forest = _as_arrays(model)
     some = x[:: max(len(x) // 200, 1)]
-    with threadpool_limits(1):  # threads that wait for each other take longest on a busy machine
+    with one_thread("openmp"):
         expected = model.decision_function(some)
     if not np.allclose(forest_logits(forest, some), expected, atol=1e-6):
         raise FFMLError(
@@ -91,17 +100,21 @@ def forest_of(model: Any, x: np.ndarray) -> Forest:
 
 def _as_arrays(model: Any) -> Forest:
     """Copy the trees of scikit-learn's model, which has no public way to give them away."""
-    trees = [per_class[0].nodes for per_class in model._predictors]
+    boosting = model.model if isinstance(model, OnBins) else model
+    trees = [per_class[0].nodes for per_class in boosting._predictors]
     roots = np.cumsum([0, *(len(nodes) for nodes in trees[:-1])])
     nodes = np.concatenate(trees)
     first = np.repeat(roots, [len(tree) for tree in trees])
     leaf = nodes["is_leaf"].astype(bool)
     itself = np.arange(len(nodes))
+    threshold = nodes["num_threshold"].copy()
+    if isinstance(model, OnBins):
+        threshold[~leaf] = model.thresholds(nodes["feature_idx"][~leaf], threshold[~leaf])
     return Forest(
-        np.asarray(float(np.ravel(model._baseline_prediction)[0])),
+        np.asarray(float(np.ravel(boosting._baseline_prediction)[0])),
         roots.astype(np.int32),
         np.where(leaf, 0, nodes["feature_idx"]).astype(np.int32),
-        np.where(leaf, np.inf, nodes["num_threshold"]).clip(-1e300, 1e300),
+        np.where(leaf, np.inf, threshold).clip(-1e300, 1e300),
         np.where(leaf, itself, nodes["left"] + first).astype(np.int32),
         np.where(leaf, itself, nodes["right"] + first).astype(np.int32),
         np.where(leaf, nodes["value"], 0.0),

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ffml.base import FFMLError, Learner, Pair, Params, Problem, Schema, Stream, Task
+from ffml.base import FFMLError, LabelledTask, Learner, Pair, Params, Problem, Schema, Stream, Task
 from ffml.border import at_least
 from ffml.data.scaling import RunningScaler
 from ffml.draws import DRAW, KEEP, SPLIT, draws
@@ -28,6 +28,7 @@ from ffml.online.judge import (
 from ffml.online.memory import Memory, MemorySettings, padded_rows
 from ffml.online.waiting import Waiting, labelled_rows, split_by_label
 from ffml.runtime import shard_tasks
+from ffml.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,8 @@ class OnlineLoop:
         """
         before, tasks, seen = vars(self).copy(), self.memory.tasks.copy(), self.memory.seen
         try:
-            return self._played(task)
+            with one_thread():
+                return self._played(task)
         except BaseException:
             vars(self).update(before)
             self.memory.tasks, self.memory.seen = tasks, seen
@@ -237,6 +239,9 @@ class OnlineLoop:
         self.scaler = self.scaler.update(task.x)
         return task._replace(x=self.scaler.transform(task.x))
 
+    def _scaled(self, task: LabelledTask) -> LabelledTask:
+        return task if self.scaler is None else task._replace(x=self.scaler.transform(task.x))
+
     def _learn_or_wait(self, task: Task) -> int:
         if not self.label_delay and (task.y >= 0).all():
             return self._learn(task, self.round)
@@ -257,19 +262,17 @@ class OnlineLoop:
     def _learn(self, task: Task, round_: int) -> int:
         """Remember the task of a round as it came, and learn from a draw of those remembered."""
         kept = self.memory.add(task, draws(self.seed, round_, KEEP))
-        newest = padded_rows(kept, self.memory_settings.rows_per_task)
-        drawn = self.memory.draw(draws(self.seed, round_, DRAW))
+        tasks = self.memory.draw(draws(self.seed, round_, DRAW))
         key = jax.random.fold_in(self._key, round_)
-        as_they_came = drawn
-        if self.scaler is not None:
-            newest = newest._replace(x=self.scaler.transform(newest.x))
-            drawn = drawn._replace(x=self.scaler.transform(drawn.x))
+        newest = padded_rows(self._scaled(kept), self.memory_settings.rows_per_task)
+        drawn = self.memory.padded([self._scaled(task) for task in tasks])
         # Between rounds the state is on the host: the same kind of argument every time, so the
         # first round compiles and no later one does.
         if self.learner.pure:
             drawn = shard_tasks(drawn)
         state, info = jax.device_get(self._update(key, self.state, newest, drawn))
         if self.learner.study is not None:
+            as_they_came = drawn if self.scaler is None else self.memory.padded(tasks)
             state = self.learner.study(key, state, as_they_came)
         self._refuse_divergence(task, state)
         self.state = state

@@ -74,21 +74,33 @@ class Memory:
             del self.tasks[forget]
         return kept
 
-    def draw(self, rng: np.random.Generator) -> LabelledTask:
-        """Draw a round's tasks: all of them, or |U| at random once there are more.
+    def draw(self, rng: np.random.Generator) -> list[LabelledTask]:
+        """Draw a round's tasks: all of them, or |U| at random once there are more."""
+        chosen = np.arange(len(self.tasks))
+        if len(self.tasks) > self.settings.tasks_per_round:
+            chosen = rng.choice(len(self.tasks), self.settings.tasks_per_round, replace=False)
+        return [self.tasks[i] for i in np.sort(chosen)]
+
+    def padded(self, tasks: Sequence[LabelledTask]) -> LabelledTask:
+        """Put tasks of a draw into one array each, padded with zeros.
 
         The shapes depend on the settings alone, so nothing recompiles as tasks arrive. Where that
         would take more than `MOST_PADDED_BYTES`, there are only as many places as the next power
         of four above what is drawn, so that a few shapes are compiled.
         """
-        chosen = np.arange(len(self.tasks))
-        if len(self.tasks) > self.settings.tasks_per_round:
-            chosen = rng.choice(len(self.tasks), self.settings.tasks_per_round, replace=False)
-        tasks = [self.tasks[i] for i in np.sort(chosen)]
         slots, rows = self._shape(tasks)
-        padded = [padded_rows(task, rows) for task in tasks]
-        padded += [_empty_like(padded[0])] * (slots - len(padded))
-        return LabelledTask(*(np.stack(leaves) for leaves in zip(*padded, strict=True)))
+        first = tasks[0]
+        # Zeros that nobody touches take no time and no memory.
+        all_tasks = LabelledTask(
+            np.zeros((slots, rows, *first.x.shape[1:]), first.x.dtype),
+            np.zeros((slots, rows, *first.s.shape[1:]), first.s.dtype),
+            np.zeros((slots, *first.counts.shape), first.counts.dtype),
+            np.zeros((slots, *first.totals.shape), first.totals.dtype),
+        )
+        for i, task in enumerate(tasks):
+            for places, leaf in zip(all_tasks, task, strict=True):
+                places[i, : len(leaf)] = leaf
+        return all_tasks
 
     def _shape(self, tasks: Sequence[LabelledTask]) -> tuple[int, int]:
         """Return the places for tasks, and those for the rows of each."""
@@ -134,7 +146,3 @@ def padded_rows(task: LabelledTask, num_rows: int) -> LabelledTask:
     """Pad a task with rows of zeros, which no draw ever picks."""
     missing = ((0, num_rows - len(task.x)), (0, 0))
     return task._replace(x=np.pad(task.x, missing), s=np.pad(task.s, missing))
-
-
-def _empty_like(task: LabelledTask) -> LabelledTask:
-    return LabelledTask(*(np.zeros_like(leaf) for leaf in task))

@@ -6,7 +6,9 @@ contrast by contrast, in the order of `Problem.constraint_names`.
 
 from collections.abc import Callable, Iterator
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ffml.base import Array, Band, Batch, Comparison, Constraint, Params, Problem
 
@@ -46,8 +48,11 @@ def bounds(problem: Problem) -> Band:
     """Return where the signed gaps may lie."""
     contrasts = len(problem.schema.contrasts)
     bands = [_band(constraint, contrasts) for constraint in problem.constraints]
-    nothing = Band(jnp.zeros(0), jnp.zeros(0))
-    return Band(*(jnp.concatenate(parts) for parts in zip(nothing, *bands, strict=True)))
+    nothing = np.zeros(0, _float())
+    # Bounds are mostly numbers that somebody gave, for which NumPy is a hundred times as fast.
+    given = all(isinstance(part, np.ndarray) for band in bands for part in band)
+    joined = np.concatenate if given else jnp.concatenate
+    return Band(*(joined(parts) for parts in zip(Band(nothing, nothing), *bands, strict=True)))
 
 
 def shifted(problem: Problem, shift: Array) -> Problem:
@@ -162,7 +167,13 @@ def _band(c: Constraint, contrasts: int) -> Band:
     if isinstance(c.bound, Band):
         return Band(*(jnp.asarray(part, float) for part in c.bound))
     entries = len(c.conditions) * contrasts
-    return Band(jnp.zeros(entries), jnp.broadcast_to(jnp.asarray(c.bound, float), (entries,)))
+    width = np.asarray(c.bound, _float())
+    return Band(np.zeros(entries, _float()), np.broadcast_to(width, (entries,)))
+
+
+def _float() -> np.dtype:
+    """Return what floats are in compiled programs."""
+    return jax.dtypes.canonicalize_dtype(float)
 
 
 def _gap(values: Array, batch: Batch, rows: Array) -> Array:

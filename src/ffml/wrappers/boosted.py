@@ -18,7 +18,7 @@ from ffml.base import Array, LabelledTask, Learner, Method, Model, Params, Probl
 from ffml.border import at_least
 from ffml.draws import generator
 from ffml.methods._refit import needed
-from ffml.methods.forest import Forest, fit_forest, forest_logits, no_forest
+from ffml.methods.forest import Forest, fit_forests, forest_logits, no_forest
 from ffml.methods.rows import Rows, rows_of_all
 from ffml.wrappers.host import on_host
 
@@ -80,11 +80,8 @@ def boosted(method: Method, *, growth: float = 1.25) -> Method:
                 return state
             x, y, s, weight = _some_rows(generator(key), rows_of_all(tasks))
             x = x[:, :width]
-            return state._replace(
-                labels=fit_forest(x, y, weight),
-                groups=tuple(fit_forest(x, s[:, i], weight) for i in range(len(compared))),
-                fitted_rows=seen,
-            )
+            labels, *groups = fit_forests(x, [y, *s.T[: len(compared)]], weight)
+            return state._replace(labels=labels, groups=tuple(groups), fitted_rows=seen)
 
         def update(key: Array, state: Boosted, task: LabelledTask, tasks: LabelledTask):
             inner, info = learner.update(key, state.inner, task, tasks)

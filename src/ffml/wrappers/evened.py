@@ -82,7 +82,7 @@ class EvenedParams(NamedTuple):
 
 
 def evened(
-    method: Method, *, threshold: str = "balanced", memory: float = 0.9, shots: int = 100
+    method: Method, *, threshold: str = "balanced", memory: float | None = 0.9, shots: int = 100
 ) -> Method:
     """Put a price on gaps, just high enough that decisions about new people keep the bounds.
 
@@ -101,15 +101,16 @@ def evened(
         threshold: from which probability on a decision is positive: "balanced" (errors at both
             labels count the same), "accuracy", "cost=5" (a missed positive costs 5 false alarms),
             "rate=0.2" (the highest 20 %), or a probability.
-        memory: what a task counts in the correction of expected gaps beside the next one.
+        memory: what a task counts in the correction of expected gaps beside the next one. None
+            takes expected gaps as they are, which is optimal post-processing as published.
         shots: rows of each class that a task just met is tried with.
 
     Reference: Xian & Zhao, "A Unified Post-Processing Framework for Group Fairness in
     Classification", 2024; Zeng, Dobriban & Cheng, "Bayes-Optimal Classifiers under Group Fairness",
     2022.
     """
-    at_least(0, **{"evened.memory": memory})
-    at_most(1, **{"evened.memory": memory})
+    at_least(0, **{"evened.memory": memory or 0})
+    at_most(1, **{"evened.memory": memory or 0})
     goal = threshold_of(threshold)
 
     def wrapped(problem: Problem) -> Learner:
@@ -205,7 +206,7 @@ def evened(
             known, rng = state.known, generator(key)
             splits = [halves(rng, task, shots) for _ in range(FRESH_SPLITS)]
             if known.labels.any() and len(splits[0].query.y):
-                if entries:
+                if entries and memory is not None:
                     found = [off_by(knowledge(state), parts) for parts in splits]
                     off, chance, rows = (np.array(values) for values in zip(*found, strict=True))
                     known = _with_misses(known, off, chance, rows, memory)
