@@ -15,7 +15,7 @@ import statistics
 from pathlib import Path
 
 import ffml
-from ffml.runtime import available_cores
+from ffml.threads import available_cores
 
 ITERATIONS = 10  # of JAX programs each time; of torch's, as many as take about as long
 TOLERANCE = 1e-4  # of meta-gradients, in units of the largest entry

@@ -115,11 +115,10 @@ def group_gap(values: Array, members: Array, rows: Array) -> Array:
     inside, outside = members * rows, (1 - members) * rows
     weight_inside, weight_outside = inside.sum(0), outside.sum(0)
     both = (weight_inside > 0) & (weight_outside > 0)
-    weight_inside, weight_outside = (
-        jnp.where(both, weight, 1) for weight in (weight_inside, weight_outside)
-    )
-    # What a value counts does not depend on the values: slopes need one product, and no division.
-    return values @ jnp.where(both, inside / weight_inside - outside / weight_outside, 0.0)
+    mean_inside = values @ inside / jnp.where(both, weight_inside, 1)
+    mean_outside = values @ outside / jnp.where(both, weight_outside, 1)
+    # Of equal values the gap is exactly 0, so that its size has no slope; a shorter sum would not.
+    return jnp.where(both, mean_inside - mean_outside, 0.0)
 
 
 def row_count(weights: Array, distinct_share: Array = 1.0) -> Array:
