@@ -117,7 +117,7 @@ def group_gap(values: Array, members: Array, rows: Array) -> Array:
     both = (weight_inside > 0) & (weight_outside > 0)
     mean_inside = values @ inside / jnp.where(both, weight_inside, 1)
     mean_outside = values @ outside / jnp.where(both, weight_outside, 1)
-    # Of equal values the gap is exactly 0, so that its size has no slope; a shorter sum would not.
+    # Means first: of equal values the gap is then 0, not nearly 0, and its size has no slope.
     return jnp.where(both, mean_inside - mean_outside, 0.0)
 
 
