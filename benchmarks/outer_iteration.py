@@ -24,11 +24,11 @@ TOLERANCE = 1e-4  # of meta-gradients, in units of the largest entry
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--shapes", default="bank,adult,crime")
-    parser.add_argument("--small", action="store_true", help="a tiny shape, to try it out")
+    parser.add_argument("--small", action="store_true", help="a tiny shape on one core, to try it")
     parser.add_argument("--repeats", type=int, default=9, help="how often each is timed")
     parser.add_argument("--json", type=Path, help="where to write all numbers")
     arguments = parser.parse_args()
-    cores = available_cores()
+    cores = 1 if arguments.small else available_cores()
     ffml.configure(cores)
 
     from outer.shapes import PAPER, SMALL

@@ -26,7 +26,7 @@ class Shape(NamedTuple):
 
 
 PAPER = (Shape("bank", 16, 5), Shape("adult", 14, 3), Shape("crime", 98, 5))
-SMALL = (Shape("small", 3, 2, tasks=4, shots=4, rows=32),)
+SMALL = (Shape("small", 3, 1, tasks=2, shots=4, rows=32),)
 
 
 class Rows(NamedTuple):
