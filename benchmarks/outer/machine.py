@@ -68,8 +68,8 @@ def seconds_each(run: Callable[[int], None], count: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def peak_bytes(run: Callable[[int], None]) -> float | None:
-    """Return by how much memory grows at its highest point in two iterations, if Linux tells."""
+def peak_bytes(run: Callable[[int], None], count: int) -> float | None:
+    """Return by how much memory grows at its highest point in ``count`` iterations, on Linux."""
     if not REFERENCES.exists():
         return None
     try:
@@ -78,7 +78,7 @@ def peak_bytes(run: Callable[[int], None]) -> float | None:
     except (OSError, AttributeError):
         return None
     before = _status("VmRSS")
-    run(2)
+    run(count)
     return max(_status("VmHWM") - before, 0.0)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from ffml.base import Learner, Pair
 from ffml.experiment.presets import preset
 from ffml.experiment.recipes import Recipe, build_learner, build_problem
-from outer.shapes import BOUND, INNER_LR, LAMBDA, Contender, Given, Shape, on_devices
+from outer.shapes import BOUND, INNER_LR, ITERATIONS, LAMBDA, Contender, Given, Shape, on_devices
 
 STEPS = {"outer_lr": 0.01, "damping": 50.0, "radius": 100.0}
 # Steps so long, and a term in λ² so small, that (θ, λ) tells its own slopes after one iteration.
@@ -62,23 +62,16 @@ def _contender(
     name: str, label: str, recipe: Recipe, notion: tuple[str, float], given: Given, devices: int
 ) -> Contender:
     memory = on_devices(given.memory, devices)
-    settings = recipe.settings
-    programs: dict[int, Any] = {}
-
-    def program(count: int) -> tuple[Any, Any]:
-        if count not in programs:
-            one = Recipe(recipe.method, recipe.wrappers, settings | {"num_outer_steps": count})
-            learner = _learner(one, notion, given)
-            state = jax.device_get(_second_round(learner, given))
-            lowered = jax.jit(learner.update).lower(given.key, state, _newest(given), memory)
-            programs[count] = lowered.compile(), state
-        return programs[count]
+    settings = recipe.settings | {"num_outer_steps": ITERATIONS}
+    learner = _learner(Recipe(recipe.method, recipe.wrappers, settings), notion, given)
+    state = jax.device_get(_second_round(learner, given))
+    compiled = jax.jit(learner.update).lower(given.key, state, _newest(given), memory).compile()
 
     def run(count: int) -> None:
-        compiled, state = program(count)
+        assert count == ITERATIONS, "compiled for a round of so many"
         jax.block_until_ready(compiled(given.key, state, _newest(given), memory))
 
-    flops = program(10)[0].cost_analysis()["flops"] * devices
+    flops = compiled.cost_analysis()["flops"] * devices
     return Contender(name, label, run, None, flops)
 
 
