@@ -43,10 +43,13 @@ def profiled(name, data, given, rounds, folder):
         tasks = watch.each(islice(experiment.stream.tasks(), rounds))
         experiment.loop.step(next(tasks))
         compiling = watch.taken()
-        with jax.profiler.trace(str(folder), create_perfetto_trace=True):
+        options = jax.profiler.ProfileOptions()
+        options.python_tracer_level = 0  # it would slow Python down; our parts are marked anyway
+        with jax.profiler.trace(str(folder), create_perfetto_trace=True, profiler_options=options):
+            watch.taken()
             for task in tasks:
                 experiment.loop.step(task)
-        usual = watch.taken()
+            usual = watch.taken()
     show(name, data, rounds, compiling, usual)
     kernels = kernel_seconds(folder)
     if kernels:

@@ -60,9 +60,11 @@ def _steps(lr: float, num_steps: int, shrinkage: float, constrained: bool) -> In
             return seen.loss, seen.constraint
 
         def dual_then_primal(pair: tuple[Params, Array]) -> tuple[Params, Array]:
-            (loss, g), slopes = jax.vjp(look, pair[0])  # one look at θ_k serves both steps
-            lam = ascend(pair[1], g, step_size)  # Eq. 7
-            return descend(pair[0], *slopes((jnp.ones_like(loss), lam)), step_size), lam  # Eq. 6
+            theta, lam = pair
+            (loss, g), slopes = jax.vjp(look, theta)  # one look at θ_k serves both steps
+            lam = ascend(lam, g, step_size)  # Eq. 7
+            (slope,) = slopes((jnp.ones_like(loss), lam))
+            return descend(theta, slope, step_size), lam  # Eq. 6
 
         slope = jax.grad(lagrangian, argnums=1)(problem, params, multipliers, support)
         pair = descend(params, slope, step_size), multipliers  # Eq. 6
