@@ -15,11 +15,12 @@ def rows_of(
     """Put together what is known of each contender.
 
     A ratio is the median of the ratios of one turn each: contenders of a turn met the same machine.
-    The first contender on as many devices, or on all, is what others are compared with.
+    What others are compared with is the paper's recipe on as many devices, or else on all.
     """
-    rows, all_cores = [], len(rates) - 1  # where ours on all cores stands
+    ours = {label: i for i, label in enumerate(rates)}  # the paper's recipe comes first
+    rows = []
     for i, one in enumerate(contenders):
-        base = next((j for j, o in enumerate(contenders) if o.devices == one.devices), all_cores)
+        base = ours.get(one.devices, len(ours) - 1)
         ratios = [own / other for own, other in zip(seconds[i], seconds[base], strict=True)]
         median = statistics.median(seconds[i])
         rate = rates.get(one.devices)
