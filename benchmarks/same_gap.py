@@ -83,8 +83,8 @@ def lines(runs: Runs, gaps: list[float]) -> list[str]:
         for gap in gaps:
             there = accuracy_at(gap, by_asked)
             word = "–" if np.isnan(there) else f"{there:.3f}"
-            if recipe != first and not np.isnan(there):
-                difference = there - accuracy_at(gap, runs[first])
+            difference = there - accuracy_at(gap, runs[first])
+            if recipe != first and not np.isnan(difference):
                 drawn = [accuracy_at(gap, draw[recipe]) for draw in draws]
                 error = np.nanstd(np.array(drawn) - np.array(reference[gap]))
                 word += f" ({difference:+.3f} ± {error:.3f})"

@@ -16,6 +16,7 @@ SMALL = {
         r"refit \+ evened \|",
     ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
+    "benchmarks/calibration.py": (["--small"], r"\| recalibrated \| \d+\.\d \|"),
     "benchmarks/kill_points.py": (["--kills", "1", "--rounds", "3"], "1 runs finished, 0 of them"),
     "benchmarks/living.py": (
         ["--kills", "1", "--updates", "2", "--months", "1", "--rows", "60"],

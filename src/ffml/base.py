@@ -155,10 +155,20 @@ class Model(NamedTuple):
 
 
 class Band(NamedTuple):
-    """Where signed gaps may lie: within ``width`` of ``center``, ``(m,)`` each."""
+    """Where signed gaps may lie: ``|gap - center| <= width + share · higher rate``, ``(m,)`` each.
+
+    The higher rate is that of the side of the comparison that has more.
+    """
 
     center: Array
     width: Array
+    share: Array = 0.0
+
+
+class Ratio(NamedTuple):
+    """A bound on rates: the lower is at least this share of the higher (0.8: four fifths)."""
+
+    least: float
 
 
 class Condition(NamedTuple):
@@ -178,7 +188,7 @@ class Constraint(NamedTuple):
 
     name: str
     conditions: tuple[Condition, ...]
-    bound: float | tuple[float, ...] | Band  # largest |gap|: one for all entries, or one for each
+    bound: float | tuple[float, ...] | Band | Ratio  # largest |gap|, one for all entries or each
     score: Callable[[Array, Batch], Array]  # logits, batch -> (n,) what is learned from; has slopes
     judged: Callable[[Array, Batch], Array]  # logits, batch -> (n,) what the score stands for
 

@@ -199,6 +199,29 @@ REFUSED_PARAMETERS = {
         {"max_gap": [0.1, 0.2], "notion": ["dbc", "equal-opportunity", "equalized-odds"]},
         "give one max_gap, or one for each of the 3 notions; got 2",
     ),
+    "no ratio": ({"min_ratio": 0}, "min_ratio must be above 0 and at most 1, got 0; 0.8 is 80 %"),
+    "large ratio": (
+        {"min_ratio": 1.2},
+        "min_ratio must be above 0 and at most 1, got 1.2; 0.8 is 80 %",
+    ),
+    "ratio that is no number": (
+        {"min_ratio": float("nan")},
+        "setting 'min_ratio' must be finite, got nan",
+    ),
+    "text as ratio": (
+        {"min_ratio": "four fifths"},
+        "min_ratio must be a number, or one for each notion: could not convert string to float: "
+        "'four fifths'",
+    ),
+    "gap and ratio": (
+        {"max_gap": 0.1, "min_ratio": 0.8},
+        "max_gap and min_ratio are two ways to ask for the same; give one of them",
+    ),
+    "ratio of scores": (
+        {"notion": "dbc", "min_ratio": 0.8},
+        "min_ratio compares rates of decisions, and 'dbc' compares scores; use max_gap, or one of "
+        "demographic-parity, equal-opportunity, equalized-odds",
+    ),
     "no notion": (
         {"notion": None},
         "name a notion; max_gap=null asks for no fairness at all",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from loans import ROLES, write_loans
 from quick import QUICK, SMALL
-from towns import FRAME, SEX, TOWN, Y, classifier
+from towns import FRAME, SEX, TOWN, X, Y, classifier
 from workshop import exact
 
 import ffml
@@ -16,6 +16,7 @@ from ffml.estimator import FairMetaClassifier
 from ffml.runs.generations import newest_generation
 
 OPTIONS = [*ROLES, "--drop", "applicant", "--method", "ffml", *QUICK, *SMALL, "--quiet"]
+PAGES = ("report.html", "model_card.md")
 MONTHS = ["2024-01", "2024-02", "2024-03", "2024-04"]
 
 
@@ -110,3 +111,56 @@ def test_refusals(loans, tmp_path, run_main):
     with pytest.raises(FFMLError, match="is not a folder"):
         FairMetaClassifier.from_run("nowhere")
     assert json.loads((tmp_path / "run" / "config.json").read_text())["data"]["updates"] == 1
+
+
+def test_a_ratio_is_asked_for_and_judged_alike_in_all_faces(tmp_path, run_main):
+    """Command line, file, classifier and gate; report, card and terminal say it in words."""
+    write_loans(tmp_path / "loans.csv")
+    options = [*ROLES, "--drop", "applicant", "--with", "none", "--with", "evened"]
+    code, out, _ = run_main("run", "loans.csv", *options, "--min-ratio", "0.8", "--out", "run")
+    words = "rate of the lower group at least 80 % of the higher’s"
+    assert code == 0 and words in " ".join(out.split())
+    assert all(words in (tmp_path / "run" / name).read_text() for name in PAGES)
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["max_gap"], config["min_ratio"]) == (None, [0.8])
+    assert run_main("run", "--config", "run/config.json", "--quiet", "--out", "again")[0] == 0
+    rounds = [(tmp_path / name / "rounds.csv").read_bytes() for name in ("run", "again")]
+    assert rounds[0] == rounds[1]
+    model = FairMetaClassifier.from_run("run")
+    assert (model.max_gap, model.min_ratio) == (None, 0.8)
+    [same] = (
+        FairMetaClassifier(min_ratio=0.8)
+        .fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+        ._config.asked
+    )
+    assert same == model._config.asked[0]
+    [verdict] = json.loads((tmp_path / "run" / "summary.json").read_text())["answer"]["all"][
+        "notions"
+    ]
+    code, out, _ = run_main("check", "run", "--min-ratio", "0.8")
+    assert {"kept": 0, "not kept": 1, "cannot be told yet": 3}[verdict["verdict"]] == code
+    assert "ratio of the rates (sex: " in out and "asked: at least 0.8" in out
+    assert model.check(min_ratio=0.8)[1].value == verdict["columns"][0]["ratio"]["value"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--min-ratio", "0"], "min_ratio must be above 0 and at most 1, got 0; 0.8 is 80 %"),
+        (["--min-ratio", "1.2"], "min_ratio must be above 0 and at most 1, got 1.2; 0.8 is 80 %"),
+        (["--min-ratio", "nan"], "setting 'min_ratio' must be finite, got nan"),
+        (["--min-ratio", "80 %"], "--min-ratio takes a number such as 0.8, or none, got '80 %'"),
+        (
+            ["--min-ratio", "0.8", "--max-gap", "0.05"],
+            "max_gap and min_ratio are two ways to ask for the same; give one of them",
+        ),
+        (
+            ["--min-ratio", "0.8", "--notion", "dbc"],
+            "min_ratio compares rates of decisions, and 'dbc' compares scores; use max_gap, or one "
+            "of demographic-parity, equal-opportunity, equalized-odds",
+        ),
+    ],
+)
+def test_ratios_that_cannot_be_kept_are_refused(options, message, tmp_path, run_main):
+    code, _, err = run_main("run", "synthetic", *options)
+    assert (code, err) == (2, f"error: {message}\n") and not list(tmp_path.iterdir())

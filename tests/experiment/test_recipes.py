@@ -5,9 +5,10 @@ from dataclasses import asdict
 
 import pytest
 
-from ffml.base import FFMLError, Schema, SensitiveColumn
+from ffml.base import FFMLError, Ratio, Schema, SensitiveColumn
+from ffml.cli.run import merged_settings
 from ffml.experiment.build import build_for
-from ffml.experiment.config import OWN_SETTINGS, RunConfig, asked_gaps, configure_run
+from ffml.experiment.config import OWN_SETTINGS, RunConfig, asked_bounds, configure_run
 from ffml.experiment.configfile import read_config
 from ffml.experiment.presets import PRESETS, preset
 from ffml.experiment.recipes import (
@@ -19,6 +20,7 @@ from ffml.experiment.recipes import (
     step_sizes,
 )
 from ffml.methods import METHODS
+from ffml.runs.config import run_config
 from ffml.wrappers import WRAPPERS
 
 SCHEMA = Schema(("a", "b"), (SensitiveColumn("sex", ("M", "F")),))
@@ -104,6 +106,28 @@ def test_a_part_that_is_exchanged_takes_the_presets_settings_of_the_old_one_with
         configure_run("adult", {"method": "m-ftml", "outer": "pooled", "outer.by_size": True})
 
 
+def test_a_ratio_is_asked_for_in_place_of_a_gap(tmp_path):
+    asked = (("demographic-parity", Ratio(0.8)),)
+    for given in ({"min_ratio": (0.8,)}, {"min_ratio": (0.8,), "max_gap": None}):
+        assert configure_run("adult", given).asked == asked
+    of_decisions = {"min_ratio": (0.8,), "notions": ("demographic-parity",)}
+    assert configure_run("adult", of_decisions, "paper").asked == asked  # whose gap does not count
+    with pytest.raises(FFMLError, match=r"^max_gap and min_ratio are two ways to ask for the same"):
+        configure_run("adult", {"min_ratio": (0.8,), "max_gap": (0.05,)})
+    (tmp_path / "c.toml").write_text("min_ratio = [0.8]\nseed = 1\n")
+    written = read_config(tmp_path / "c.toml").settings
+    assert configure_run("adult", written).asked == asked
+    merged = merged_settings(written, {"max_gap": (0.1,)}, (), "default", "adult")
+    assert configure_run("adult", merged).asked == (("demographic-parity", 0.1),)
+    saved = json.loads(json.dumps(configure_run("adult", written).to_json()))
+    assert run_config(saved).asked == asked
+    (tmp_path / "c.json").write_text(json.dumps({"run": saved}))
+    again = merged_settings(
+        read_config(tmp_path / "c.json").settings, {"min_ratio": (0.9,)}, (), None, "adult"
+    )
+    assert configure_run("adult", again, None).asked == (("demographic-parity", Ratio(0.9)),)
+
+
 def test_what_is_given_wins_over_the_preset_and_that_over_defaults():
     config = configure_run("adult", {"outer_lr": 0.5, "seed": 3, "max_gap": (0.1,)}, "paper")
     assert config.settings["outer_lr"] == 0.5  # given
@@ -153,12 +177,12 @@ def test_every_setting_of_parts_and_wrappers_can_be_given():
 
 def test_bounds_are_one_or_one_for_each_notion():
     both = "demographic-parity", "equal-opportunity"
-    problem = build_problem(Recipe(), SCHEMA, asked_gaps(both, (0.1, 0.2)))
+    problem = build_problem(Recipe(), SCHEMA, asked_bounds(both, (0.1, 0.2)))
     assert [notion.bound for notion in problem.constraints] == [0.1, 0.2]
-    assert asked_gaps(both, (0.1,)) == tuple((name, 0.1) for name in both)
+    assert asked_bounds(both, (0.1,)) == tuple((name, 0.1) for name in both)
     message = "^give one max_gap, or one for each of the 2 notions; got 3$"
     with pytest.raises(FFMLError, match=message):
-        asked_gaps(both, (0.1, 0.2, 0.3))
+        asked_bounds(both, (0.1, 0.2, 0.3))
 
 
 def test_no_gap_asks_for_no_fairness_and_files_of_earlier_versions_say_it_otherwise(tmp_path):

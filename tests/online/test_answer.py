@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from ffml.base import SensitiveColumn
+from ffml.base import Ratio, SensitiveColumn
 from ffml.online.answer import answer
+from ffml.online.metrics import ratio_statistics, selection_rates
 from ffml.online.promise import KEPT, NOT_KEPT, UNCLEAR, verdict_at_most
 from ffml.online.reliability import reliability, reliability_counts
 from ffml.report._answer import rows, sentences
 from ffml.runs.gate import MET, VIOLATED, verdict
 from ffml.runs.gate import UNCLEAR as TOO_LITTLE
-from ffml.runs.gate._asked import gap_findings
+from ffml.runs.gate._asked import gap_findings, pooled_ratio_finding
 from ffml.runs.judged import JudgedRounds
 
 SEX = SensitiveColumn("sex", ("F", "M"))
@@ -44,6 +45,57 @@ def test_verdicts(rates, people, rounds, expected):
     assert of_sex(counts(rates, people, rounds))["all"]["notions"][0]["verdict"] == expected
 
 
+@pytest.mark.parametrize(
+    ("rates", "people", "rounds", "expected"),
+    [
+        ((0.3, 0.3), 4000, 20, KEPT),
+        ((0.3, 0.34), 4000, 20, KEPT),  # 0.88
+        ((0.3, 0.5), 4000, 20, NOT_KEPT),
+        ((0.5, 0.3), 4000, 20, NOT_KEPT),
+        ((0.0, 0.3), 4000, 20, NOT_KEPT),
+        ((0.02, 0.04), 4000, 20, NOT_KEPT),  # two points, but twice as often
+        ((0.24, 0.3), 400, 20, UNCLEAR),
+        ((0.3, 0.9), 4000, 4, UNCLEAR),  # too few rounds
+        ((0.0, 0.0), 4000, 20, UNCLEAR),  # nothing was decided
+    ],
+)
+def test_verdicts_on_a_ratio(rates, people, rounds, expected):
+    asked = [("demographic-parity", Ratio(0.8))]
+    summary = {"answer": of_sex(counts(rates, people, rounds), asked)}
+    [found] = summary["answer"]["all"]["notions"]
+    assert (found["verdict"], found["max_gap"], found["min_ratio"]) == (expected, None, 0.8)
+    said = " ".join(sentences(summary))
+    assert "the rate of the lower group at least 80 % of the higher’s" in said
+    assert any(
+        row.what.startswith("lower rate in % of the higher, by sex") for row in rows(summary)
+    )
+
+
+def test_a_ratio_is_of_pooled_rates_and_its_interval_holds_it():
+    tables = counts((0.2, 0.26), 300, 12)
+    [found] = ratio_statistics(tables)
+    low, high = sorted(selection_rates(tables.sum(0)))
+    assert found.ratio == pytest.approx(low / high) and found.low < found.ratio < found.high <= 1
+    [swapped] = ratio_statistics(tables[:, ::-1])
+    np.testing.assert_allclose(swapped[1:4], found[1:4], rtol=1e-9)
+    [nobody] = ratio_statistics(tables * [0, 1])  # everybody is decided positively
+    assert nobody.ratio == 1
+    assert np.isnan(ratio_statistics(tables * [1, 0])[0].ratio)
+
+
+def test_intervals_of_ratios_hold_the_truth_as_often_as_they_say():
+    """Rates differ by task as well as by chance; the ratio of the expected rates is 0.8."""
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(200):
+        common = rng.uniform(0.1, 0.5, 15)
+        chosen = rng.binomial(150, np.stack([0.8 * common, common], axis=1))
+        tables = np.zeros((15, 2, 2, 2), int)
+        tables[..., 0, :] = np.stack([150 - chosen, chosen], axis=-1)
+        [found] = ratio_statistics(tables)
+        held += found.low <= 0.8 <= found.high
+    assert 0.9 <= held / 200 <= 0.99
+
+
 def test_opposite_gaps_that_cancel_are_not_kept():
     tables = counts((0.3, 0.5), 20_000, 12)
     tables[::2] = tables[::2, ::-1]
@@ -62,6 +114,8 @@ def test_the_gate_gives_the_same_answer(seed, notion):
     run = JudgedRounds((RACE, SEX), tables, np.zeros((12, 1)), 12, 12, True, [])
     same = {MET: KEPT, VIOLATED: NOT_KEPT, TOO_LITTLE: UNCLEAR}
     assert same[verdict(gap_findings(run, 0.05, notion))] == found
+    found = answer(tables, [RACE, SEX], [(notion, Ratio(0.8))])["all"]["notions"][0]["verdict"]
+    assert same[pooled_ratio_finding(run, 0.8, notion).answer] == found
 
 
 def test_an_interval_that_touches_what_was_asked_is_within_it():

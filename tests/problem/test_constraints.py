@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from conftest import random_task
 
-from ffml.base import FFMLError, Schema, SensitiveColumn, Task
+from ffml.base import FFMLError, Ratio, Schema, SensitiveColumn, Task
 from ffml.methods.sampling import draw_support_and_query
 from ffml.online import metrics
-from ffml.online.judge import padded_batch, support_batch
+from ffml.online.judge import Decided, judge_decisions, padded_batch, support_batch
 from ffml.online.memory import bounded
 from ffml.problem import gaps as of
 from ffml.problem.classification import fair_classification
@@ -95,6 +95,45 @@ def test_judged_gaps_are_those_of_decisions_where_smooth_ones_are_of_their_size(
     judged = of.judged_gaps(problem, logits, batch)
     np.testing.assert_allclose(judged[:3], expected, rtol=1e-5)
     np.testing.assert_array_equal(judged[3:], of.gaps(problem, logits, batch)[3:])
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.07])
+def test_a_ratio_bounds_the_gap_by_a_share_of_the_higher_rate(schema, shift):
+    task, batch, logits = batch_and_logits(schema)
+    s, p = task.groups[:, 0], sigmoid(logits[:50])
+    rates = np.array([p[s == 1].mean(), p[s == 0].mean()])
+    problem = problem_of(schema, demographic_parity(Ratio(0.8), relative=False))
+    moved = of.shifted(problem, np.array([shift]))
+    expected = abs(rates[0] - rates[1] + shift) - 0.2 * rates.max()
+    np.testing.assert_allclose(of.constraint(moved, logits, batch), [expected], rtol=1e-4)
+    decided = (logits[:50] > 0) * 1.0
+    higher = of.judged_higher_rates(
+        problem_of(schema, demographic_parity(Ratio(0.8))), logits, batch
+    )
+    expected = [max(decided[s == 1].mean(), decided[s == 0].mean())]
+    np.testing.assert_allclose(higher, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("least", [0.0, -0.1, 1.2, np.nan])
+def test_a_ratio_that_nothing_can_have_is_refused(least):
+    with pytest.raises(FFMLError, match="must be above 0 and at most 1"):
+        demographic_parity(Ratio(least))
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_records_speak_of_decisions_whatever_is_learned_from(schema, relative):
+    task, _, logits = batch_and_logits(schema)
+    logits = logits[:50]
+    decided = Decided(np.arange(50), logits, sigmoid(logits), logits > 0)
+    rates = [(logits > 0)[task.groups[:, 0] == group].mean() for group in (0, 1)]
+    gap, higher = abs(rates[1] - rates[0]), max(rates)
+    for bound, most in ((0.05, 0.05), (Ratio(0.8), 0.2 * higher)):
+        problem = problem_of(schema, demographic_parity(bound, relative=relative))
+        found = judge_decisions(problem, schema, task, decided).constraint
+        np.testing.assert_allclose(found, [gap - most], rtol=1e-4, atol=1e-6)
+    scores = problem_of(schema, decision_boundary_covariance(0.05))
+    found = judge_decisions(scores, schema, task, decided)
+    np.testing.assert_allclose(found.constraint, [abs(found.metrics["dbc"]) - 0.05], rtol=1e-4)
 
 
 def test_more_groups_and_columns_are_each_compared_with_all_others():

@@ -219,11 +219,11 @@ def test_the_last_third_has_no_alarm_since_it_begins_elsewhere_at_every_look(tmp
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({}, "nothing to check; give --max-gap, --min-dp, --min-eo or --max-violation"),
+        ({}, "nothing to check; give --max-gap, --min-ratio, --min-dp, --min-eo or "),
         ({"min_dp": 1.2}, "--min-dp must be between 0 and 1, got 1.2"),
         ({"max_gap": 5.0}, "--max-gap must be between 0 and 1, got 5.0"),
         ({"max_violation": float("nan")}, "--max-violation must be >= 0, got nan"),
-        ({"min_dp": 0.5, "notion": "equalized-odds"}, "--notion says whom --max-gap compares"),
+        ({"min_dp": 0.5, "notion": "equalized-odds"}, "--notion says whom --max-gap and --min-"),
         ({"max_gap": 0.5, "notion": "odds"}, "--notion must be one of demographic-parity, "),
         ({"max_violation": float("inf")}, "--max-violation must be >= 0, got inf"),
         ({"min_dp": 0.5, "rounds": "some"}, "--rounds must be one of all, last-third, got 'some'"),

@@ -45,6 +45,7 @@ def test_every_setting_makes_another_key():
         "data_options": {"sensitive": ("race",)},
         "recipe": Recipe("twp"),
         "notions": ("dbc",),
+        "min_ratio": (0.8,),
         "rounds": 3,
         "memory_policy": "recent",
     }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ffml.base import Batch, Schema, SensitiveColumn
+from ffml.base import Batch, Ratio, Schema, SensitiveColumn
 from ffml.problem.classification import fair_classification
 from ffml.problem.gaps import comparison, effective_rows, group_gap, judged_gaps
 from ffml.problem.models import linear
@@ -86,6 +86,55 @@ def test_the_smallest_price_brings_the_gap_to_the_bound_and_not_further(bound):
     thresholds = np.where(x[:, 0] == 1, 0.5 + 2 * price, 0.5 - 2 * price)
     assert (positive != (p > thresholds)).mean() < 1e-3
     assert expected_gaps(problem, positive, p, x)[0] == pytest.approx(bound, abs=1e-3)
+
+
+@pytest.mark.parametrize("least", [0.7, 0.8, 1.0])
+@pytest.mark.parametrize("threshold", [0.5, 0.7])
+def test_the_smallest_price_brings_the_ratio_to_what_is_asked_and_not_further(least, threshold):
+    """Rates are (1 - τ - 2c)/0.8 and (0.8 - τ + 2c)/0.8; the second is to be r times the first."""
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(Ratio(least)))
+    p, x = two_groups()
+    prices, positive = decided(problem, p, x, threshold=at(str(threshold)))
+    price = (least * (1 - threshold) - (0.8 - threshold)) / (2 * (1 + least))
+    assert float(prices.price[0]) == pytest.approx(price, abs=1e-3)
+    men, women = positive[x[:, 0] == 0].mean(), positive[x[:, 0] == 1].mean()
+    assert men / women == pytest.approx(least, abs=4e-3)
+
+
+def test_a_ratio_that_is_kept_is_left_as_it_is():
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(Ratio(0.59)))
+    p, x = two_groups()  # rates of 3/8 and 5/8
+    prices, positive = decided(problem, p, x)
+    assert not prices.price.any()
+    np.testing.assert_array_equal(positive, p > 0.5)
+
+
+@pytest.mark.parametrize("bias", [-0.1, 0.1])
+def test_what_expected_gaps_were_off_by_counts_in_a_ratio(bias):
+    """With as many on both sides, rates are the common one plus and minus half of the real gap."""
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(Ratio(0.8)))
+    p, x = two_groups()
+    _, positive = decided(problem, p, x, bias=bias)
+    real = expected_gaps(problem, positive, p, x)[0] + bias
+    rate = positive.mean()
+    assert (rate - real / 2) / (rate + real / 2) == pytest.approx(0.8, abs=4e-3)
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=lambda n: n.__name__)
+def test_every_notion_and_several_groups_keep_their_ratios(notion):
+    problem = fair_classification(MORE, linear(), notion(Ratio(0.9)))
+    p, x = two_groups(1000)
+    race = np.random.default_rng(0).integers(3, size=len(p))
+    x[:, 1], x[:, 2] = race == 0, race == 1
+    p = np.clip(p + 0.15 * (race == 0), 0.001, 0.999)
+    people = expected(problem, knowing(MORE), p, x)
+
+    def ratios(positive):
+        inside, outside = (positive @ part / part.sum(0) for part in people[1:])
+        return np.minimum(inside, outside) / np.maximum(inside, outside)
+
+    _, positive = decided(problem, p, x)
+    assert ratios(p > 0.5).min() < 0.85 and 0.89 < ratios(positive).min() < 0.92
 
 
 def test_a_gap_to_the_other_side_is_priced_the_other_way():

@@ -139,10 +139,14 @@ def check(
         float | None,
         typer.Option(help="Largest gap in decision rates (0.05: 5 points), long-run and typical."),
     ] = None,
+    min_ratio: Annotated[
+        float | None,
+        typer.Option(help="Smallest share of the higher rate that the lower is, rows pooled."),
+    ] = None,
     notion: Annotated[
         str | None,
         typer.Option(
-            help="Whom --max-gap compares: demographic-parity (everybody; the default), "
+            help="Whom these two compare: demographic-parity (everybody; the default), "
             "equal-opportunity or equalized-odds."
         ),
     ] = None,
@@ -166,6 +170,7 @@ def check(
     findings = findings_of(
         run,
         max_gap=max_gap,
+        min_ratio=min_ratio,
         notion=notion,
         min_dp=min_dp,
         min_eo=min_eo,

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ffml.base import Task
 from ffml.experiment.build import Experiment
 from ffml.online.loop import Round
-from ffml.report._answer import asked_words
+from ffml.report._asked import asked_words
 
 HEADER = (
     f"{'round':>5}  {'task':<20} {'judged':>6}  {'DP':>5} {'(ceil)':>7}  {'EO':>5} {'(ceil)':>7}  "
@@ -40,7 +40,7 @@ class Live:
     def __enter__(self) -> Self:
         config, stream = self.experiment.config, self.experiment.stream
         columns = ", ".join(f"{c.name} ({' / '.join(c.groups)})" for c in stream.schema.sensitive)
-        asked = ", ".join(asked_words(notion, gap) for notion, gap in config.asked)
+        asked = ", ".join(asked_words(notion, bound) for notion, bound in config.asked)
         recipe = config.recipe
         wrappers = f" with {', '.join(recipe.wrappers)}" if recipe.wrappers else ""
         self.console.print(

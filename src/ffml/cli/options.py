@@ -35,6 +35,15 @@ def run(
             metavar="GAP",
         ),
     ] = None,
+    min_ratio: Annotated[
+        list[str] | None,
+        option(
+            WHAT,
+            "In place of --max-gap: what share of the higher rate of positive decisions the lower "
+            "one is at least. 0.8 is the four-fifths rule.",
+            metavar="RATIO",
+        ),
+    ] = None,
     label: shared.Label = None,
     positive: shared.Positive = None,
     sensitive: shared.Sensitive = None,
@@ -106,7 +115,7 @@ def run(
         _refuse_settings(context)
         resume_stream(resume, data=data, quiet=quiet, as_json=json_output)
         return
-    from ffml.cli.values import parse_max_gap
+    from ffml.cli.values import parse_bounds
     from ffml.data.sources import find_data
     from ffml.experiment.configfile import Written, read_config
 
@@ -128,7 +137,9 @@ def run(
         if value not in (None, []):
             given[name] = tuple(value) if isinstance(value, list) else value
     if max_gap:
-        given["max_gap"] = parse_max_gap(max_gap)
+        given["max_gap"] = parse_bounds("--max-gap", max_gap, "0.05")
+    if min_ratio:
+        given["min_ratio"] = parse_bounds("--min-ratio", min_ratio, "0.8")
     run_stream(
         found,
         written.settings,
@@ -155,7 +166,7 @@ def _command(sql_url: str | None) -> str:
 
 def _refuse_settings(context: typer.Context) -> None:
     """A resumed run has its settings already."""
-    named = {"wrappers": "with", "settings": "set", "max_gap": "max-gap"}
+    named = {"wrappers": "with", "settings": "set", "max_gap": "max-gap", "min_ratio": "min-ratio"}
     allowed = {"data", "resume", "quiet", "json_output"}
     for name in (name for name in context.params if name not in allowed):
         source = context.get_parameter_source(name)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ffml.runs.directory import RunDirectory
 
 
+_IN_PLACE_OF = {"max_gap": "min_ratio", "min_ratio": "max_gap"}  # one is asked for, not both
+
+
 def run_stream(
     found: "Found",
     written: Mapping[str, Any],
@@ -91,6 +94,7 @@ def merged_settings(
     now = chosen_wrappers(before, wrappers)
     gone = {part for part in written if given.get(part, written[part]) != written[part]}
     gone |= set(before) - set(now)
+    gone |= {other for one, other in _IN_PLACE_OF.items() if one in given and other not in given}
     kept = {name: v for name, v in written.items() if not {name, name.partition(".")[0]} & gone}
     return kept | dict(given) | ({"wrappers": now} if now or before else {})
 

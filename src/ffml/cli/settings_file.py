@@ -35,6 +35,7 @@ def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
         f"data = {_toml(table)}",
         'notions = ["demographic-parity"]  # what must not differ; see `ffml notions`',
         f"max_gap = [{answers.max_gap:g}]  # by how much it may differ: 0.05 is 5 points",
+        "# min_ratio = [0.8]  # in place of max_gap: the lower rate is at least 80 % of the higher",
         "",
         "[data_options]",
         f"label = {_toml(answers.label)}  # the column to predict",

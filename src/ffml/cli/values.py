@@ -89,10 +89,10 @@ def parse_value(name: str, text: str, kind: Any) -> Any:
     return float(value) if float in kinds and int not in kinds and type(value) is int else value
 
 
-def parse_max_gap(texts: Sequence[str]) -> tuple[float, ...] | None:
-    """Read ``--max-gap``, one value or one for each notion; none asks for no fairness.
+def parse_bounds(option: str, texts: Sequence[str], example: str) -> tuple[float, ...] | None:
+    """Read ``--max-gap`` or ``--min-ratio``: one value or one for each notion; none asks nothing.
 
-    >>> parse_max_gap(["0.05", "0.1"]), parse_max_gap(["none"])
+    >>> parse_bounds("--max-gap", ["0.05", "0.1"], "0.05"), parse_bounds("--max-gap", ["none"], "1")
     ((0.05, 0.1), None)
     """
     if list(texts) == ["none"]:
@@ -101,7 +101,7 @@ def parse_max_gap(texts: Sequence[str]) -> tuple[float, ...] | None:
         return tuple(map(float, texts))
     except ValueError:
         raise FFMLError(
-            f"--max-gap takes a number such as 0.05, or none, got '{', '.join(texts)}'"
+            f"{option} takes a number such as {example}, or none, got '{', '.join(texts)}'"
         ) from None
 
 

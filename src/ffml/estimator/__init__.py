@@ -56,6 +56,10 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             several.
         max_gap: by how much it may differ, one for all notions or one for each: 0.05 is 5 points.
             None asks for no fairness; only then may ``sensitive_features`` be left out.
+        min_ratio: in place of ``max_gap``, whose default then does not count: what share of the
+            higher rate of positive decisions the lower one is at least (0.8: four fifths).
+        positive: the favourable label. Of two numbers it is the larger one, of no and yes it is
+            yes; two other texts do not say it, and are refused where fairness is asked for.
         shots: rows of each class that an adaptation uses; of more, so many are drawn.
         validation_fraction: share of a task's rows on which its round is judged.
         settings: other settings by the names that ``ffml run --set`` takes: the method's
@@ -66,7 +70,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         random_state: the same number gives the same bytes; None gives others every time.
 
     Attributes:
-        classes_: the two labels, sorted; the second one is the favourable decision.
+        classes_: the two labels, sorted.
+        positive_: the favourable one of them: what a positive decision decides on.
         n_features_in_, feature_names_in_: what X must look like.
         preprocessor_: how columns become numbers, see `ffml.data.tables.Preprocessor`: a missing
             number is the median of the first task, a category not seen at fitting is all zeros.
@@ -76,10 +81,11 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         multipliers_: λ of every constraint.
         loop_: the `ffml.online.loop.OnlineLoop` behind it all.
 
-    A model decides by θ until it is adapted. Labels are drawn evenly while learning, so
+    A model decides by θ until it is adapted. Labels are drawn evenly while learning. The wrapper
+    "evened", which the default has, turns that into probabilities at the label rate of the people
+    at hand, and `predict_proba` returns them: a decision may be positive below 0.5. Without it,
     `predict_proba` is what the probability would be if both labels were equally frequent (if the
-    second were ``problem.positive_weight`` times as frequent as the first, where ``settings`` have
-    one).
+    favourable one were ``problem.positive_weight`` times as frequent, where ``settings`` have one).
 
     >>> rng = np.random.default_rng(0)
     >>> sex, town = rng.choice(["f", "m"], 900), np.repeat(["Ulm", "Bonn", "Kiel"], 300)
@@ -105,6 +111,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     _position: "Position"
     _labels: tuple[int, int]  # after which round labels came later, and how often
     _data: dict[str, Any]  # what a run's config.json says of the table
+    _outcomes: np.ndarray  # the two labels, the favourable one last
 
     def __init__(
         self,
@@ -114,6 +121,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         model: str = "linear",
         notion: str | Sequence[str] = "demographic-parity",
         max_gap: float | Sequence[float] | None = 0.05,
+        min_ratio: float | Sequence[float] | None = None,
+        positive: Any = None,
         shots: int = 100,
         validation_fraction: float = 0.5,
         settings: Mapping[str, Any] | None = None,
@@ -124,6 +133,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self.model = model
         self.notion = notion
         self.max_gap = max_gap
+        self.min_ratio = min_ratio
+        self.positive = positive
         self.shots = shots
         self.validation_fraction = validation_fraction
         self.settings = settings
@@ -152,11 +163,12 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         labels = inputs.read_labels(y, len(table))
         classes = inputs.two_classes(labels)
         columns = self._columns(config, sensitive_features, len(table))
+        outcomes = inputs.favourable_last(classes, self.positive, bool(config.asked))
         parts = {} if tasks is None else inputs.task_rows(tasks, len(table))
         if len(parts) < 2:
             parts = inputs.random_parts(labels == classes[1], config.seed)
         places = inputs.task_places(parts, len(table))
-        self._start(config, table, classes, columns, places, getattr(y, "name", None))
+        self._start(config, table, outcomes, columns, places, getattr(y, "name", None))
         whole = self._task("", table, labels, sensitive_features)
         for name, rows in parts.items():
             self._play(Task(name, whole.x[rows], whole.y[rows], whole.groups[rows]))
@@ -196,7 +208,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             known = inputs.two_classes(labels if classes is None else classes)
             inputs.label_codes(labels, known)
             columns = self._columns(config, sensitive_features, len(table), groups)
-            self._start(config, table, known, columns, label=getattr(y, "name", None))
+            outcomes = inputs.favourable_last(known, self.positive, bool(config.asked))
+            self._start(config, table, outcomes, columns, label=getattr(y, "name", None))
         else:
             inputs.refuse_new(classes, groups, self.classes_, self.schema_.sensitive)
         name = f"task {self.loop_.round + 1}" if task is None else str(task)
@@ -289,7 +302,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         """Compare the rounds with what is asked, as ``ffml check`` does.
 
         Args:
-            **limits: ``max_gap``, ``notion``, ``min_dp``, … of `ffml.runs.gate.check`.
+            **limits: ``max_gap``, ``min_ratio``, ``notion``, … of `ffml.runs.gate.check`.
         """
         check_is_fitted(self)
         from ffml.estimator.run import temporary_run
@@ -301,26 +314,32 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     # -- predicting: with NumPy alone, every row by itself ---------------------------------------
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the logit h(x) of every row; the decision is favourable where h > 0."""
-        check_is_fitted(self)
-        encoded = self.preprocessor_.transform(self._table(X, reset=False))
-        learner = self._learner
-        described = encoded if self._known is None else learner.describe(self._known, encoded)
-        return learner.predict(self._params, self._scaler.transform(described).astype(np.float64))
+        """Return the logit of every row, above 0 where the second of ``classes_`` is decided on.
+
+        It is h(x), or -h(x) where the first of ``classes_`` is the favourable one.
+        """
+        logits = self._learner.predict(self._params, self._prepared(X))
+        return logits if self.positive_ == self.classes_[1] else -logits
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label decided on for every row."""
-        logits = self.decision_function(X)
-        return self.classes_[(logits > 0).astype(int)]
+        logits = self._learner.predict(self._params, self._prepared(X))
+        return self._outcomes[(logits > 0).astype(int)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class ``(n, 2)``, as if both were equally frequent.
+        """Return the probability of each of ``classes_``, ``(n, 2)``.
 
-        With a ``problem.positive_weight`` among the settings, as if the second were so many times
-        as frequent as the first.
+        They are those that runs record and ``ffml predict`` writes. See above for at which rate of
+        labels they are meant.
         """
-        logits = self.decision_function(X)
-        return np.exp(-np.logaddexp(0, np.stack([logits, -logits], axis=1)))
+        learner, x = self._learner, self._prepared(X)
+        if learner.chances is None:
+            logits = learner.predict(self._params, x)
+            found = np.exp(-np.logaddexp(0, np.stack([logits, -logits], axis=1)))
+        else:
+            chances = learner.chances(self._params, x)
+            found = np.stack([1 - chances, chances], axis=1)
+        return found if self.positive_ == self.classes_[1] else found[:, ::-1]
 
     # -- what scikit-learn and pickle ask for ----------------------------------------------------
 
@@ -343,6 +362,12 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         return state
 
     @property
+    def positive_(self) -> Any:
+        """The favourable label."""
+        check_is_fitted(self, "_config")
+        return self._outcomes[1]
+
+    @property
     def loop_(self) -> "OnlineLoop":
         """The loop with everything that the next round needs."""
         check_is_fitted(self, "_config")
@@ -360,6 +385,14 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
         names = inspect.signature(FairMetaClassifier).parameters
         return configure({name: getattr(self, name) for name in names})
+
+    def _prepared(self, X: Any) -> np.ndarray:
+        """Encode features, let the learner add its columns, and standardise them."""
+        check_is_fitted(self)
+        encoded = self.preprocessor_.transform(self._table(X, reset=False))
+        known = self._known
+        described = encoded if known is None else self._learner.describe(known, encoded)
+        return self._scaler.transform(described).astype(np.float64)
 
     def _table(self, X: Any, reset: bool) -> Any:
         """Check the features' number, names and order; data frames keep their categories."""
@@ -391,7 +424,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self,
         config: "RunConfig",
         table: Any,
-        classes: np.ndarray,
+        outcomes: np.ndarray,
         columns: tuple[SensitiveColumn, ...],
         tasks: np.ndarray | None = None,
         label: Any = None,
@@ -406,11 +439,11 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self._loop = new_loop(config, schema, preprocessor)
         for name in ("_saved", "_params"):  # of an earlier fit: unfitted until this one is done
             self.__dict__.pop(name, None)
-        self._config, self.classes_ = config, classes
+        self._config, self._outcomes, self.classes_ = config, outcomes, np.sort(outcomes)
         self.preprocessor_, self.schema_ = preprocessor, schema
         self.rounds_: list[Round] = []
         self._position, self._labels = Position.start(schema), (0, 0)
-        self._data = data_document(schema, classes, not hasattr(self, "feature_names_in_"))
+        self._data = data_document(schema, outcomes, not hasattr(self, "feature_names_in_"))
 
     def _task(self, name: str, table: Any, labels: np.ndarray, sensitive_features: Any) -> Task:
         if sensitive_features is None and self.schema_.sensitive != (inputs.NO_GROUPS,):
@@ -420,7 +453,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         return Task(
             name,
             self.preprocessor_.transform(table),
-            inputs.label_codes(labels, self.classes_),
+            inputs.label_codes(labels, self._outcomes),
             inputs.group_codes(
                 inputs.read_groups(sensitive_features, len(labels)), self.schema_.sensitive
             ),
@@ -447,6 +480,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _learner(self) -> Learner:
         """What decides. It takes NumPy arrays, and JAX does not start for it."""
+        check_is_fitted(self)
         from ffml.estimator.loop import functions
 
         return functions(self._config, self.schema_)[1]

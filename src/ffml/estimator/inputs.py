@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from ffml.base import FFMLError, SensitiveColumn
 from ffml.data.tables._columns import as_table
+from ffml.data.tables._labels import label_values, needs_positive
 from ffml.data.tables._roles import role_texts
 from ffml.data.tables._survey import sensitive_column
 
@@ -44,7 +45,7 @@ def read_labels(y: Any, num_rows: int) -> np.ndarray:
 
 
 def two_classes(values: Any) -> np.ndarray:
-    """Return the two labels in their order; the second one is the favourable decision."""
+    """Return the two labels in their order."""
     classes = np.unique(values)
     if len(classes) != 2:
         found = "one class" if len(classes) == 1 else f"{len(classes)} classes"
@@ -53,8 +54,27 @@ def two_classes(values: Any) -> np.ndarray:
     return classes
 
 
+def favourable_last(classes: np.ndarray, positive: Any, must_say: bool) -> np.ndarray:
+    """Put the favourable label last; the order of the alphabet never says which one it is.
+
+    Args:
+        classes: the two labels, sorted.
+        positive: the favourable one; None: the larger number, or yes of no and yes.
+        must_say: whether texts that do not say it are refused, or left in their order.
+
+    >>> favourable_last(np.array(["approved", "denied"]), "approved", True).tolist()
+    ['denied', 'approved']
+    """
+    texts = [str(label) for label in classes.tolist()]
+    are_numbers = classes.dtype.kind in "biuf"
+    if positive is None and (are_numbers or (needs_positive(texts) and not must_say)):
+        return classes
+    codes = label_values("y", texts, positive, option="positive=")
+    return classes[::-1] if codes[texts[0]] else classes
+
+
 def label_codes(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Turn labels into 0 and 1."""
+    """Turn labels into 0 and 1, the second of the classes being 1."""
     known = np.isin(labels, classes)
     if not known.all():
         low, high = classes.tolist()

@@ -31,6 +31,7 @@ _PARAMETERS = {
     "model": "model",
     "notions": "notion",
     "max_gap": "max_gap",
+    "min_ratio": "min_ratio",
     "shots": "shots",
     "validation_fraction": "validation_fraction",
     "seed": "random_state",
@@ -55,9 +56,12 @@ class SavedLoop(NamedTuple):
 
 def configure(parameters: Mapping[str, Any]) -> RunConfig:
     """Turn the estimator's parameters into a run's configuration, refusing what cannot work."""
-    given = dict(parameters)
+    given = {name: value for name, value in parameters.items() if name != "positive"}
     given["notions"] = _names(given.pop("notion"))
-    given["max_gap"] = _numbers(given["max_gap"])
+    for name in ("max_gap", "min_ratio"):
+        given[name] = _numbers(name, given[name])
+    if given["min_ratio"] is not None and given["max_gap"] == _DEFAULTS["max_gap"]:
+        given["max_gap"] = None
     given["seed"] = _seed(given.pop("random_state"))
     wrappers = given.pop("wrappers")
     if wrappers is not None:
@@ -79,13 +83,13 @@ def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
     return () if given is None else tuple(np.ravel(given).tolist())
 
 
-def _numbers(max_gap: float | Sequence[float] | None) -> tuple[float, ...] | None:
-    if max_gap is None:
+def _numbers(name: str, bound: float | Sequence[float] | None) -> tuple[float, ...] | None:
+    if bound is None:
         return None
     try:
-        return tuple(float(value) for value in np.ravel(max_gap).tolist())
+        return tuple(float(value) for value in np.ravel(bound).tolist())
     except (TypeError, ValueError) as error:
-        raise FFMLError(f"max_gap must be a number, or one for each notion: {error}") from error
+        raise FFMLError(f"{name} must be a number, or one for each notion: {error}") from error
 
 
 def new_loop(config: RunConfig, schema: Schema, preprocessor: Preprocessor) -> OnlineLoop:
@@ -113,18 +117,22 @@ def parameters_of(config: RunConfig) -> dict[str, Any]:
     left_out = {*_PARAMETERS, *_INAPPLICABLE, "recipe"}
     more = {n: v for n, v in own.items() if n not in left_out and v != _DEFAULTS[n]}
     settings = {n: v for n, v in config.recipe.settings.items() if n != "model"} | more
-    gaps = config.max_gap
     return {
         "method": config.recipe.method,
         "wrappers": config.recipe.wrappers,
         "model": config.recipe.part("model"),
         "notion": config.notions[0] if len(config.notions) == 1 else config.notions,
-        "max_gap": gaps[0] if gaps and len(gaps) == 1 else gaps,
+        "max_gap": _one(config.max_gap),
+        "min_ratio": _one(config.min_ratio),
         "shots": config.shots,
         "validation_fraction": config.validation_fraction,
         "settings": settings or None,
         "random_state": config.seed,
     }
+
+
+def _one(bound: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
+    return bound[0] if bound and len(bound) == 1 else bound
 
 
 def _named_loop(config: RunConfig, schema: Schema, scaler: RunningScaler | None) -> OnlineLoop:

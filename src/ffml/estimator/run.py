@@ -93,12 +93,14 @@ def load_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             "does not know; give the folder of a run on a table"
         )
     settings, schema = run_config(config["run"]), schema_from(document["schema"])
+    outcomes = _outcomes(config["data"].get("labels", {}))
     preprocessor = Preprocessor.from_json(document["preprocessing"])
     attributes: dict[str, Any] = {
         "_config": settings,
         "schema_": schema,
         "preprocessor_": preprocessor,
-        "classes_": _classes(config["data"].get("labels", {})),
+        "_outcomes": outcomes,
+        "classes_": np.sort(outcomes),
         "rounds_": saved.rounds,
         "n_features_in_": len(preprocessor.names),
         "_loop": restored_loop(settings, schema, preprocessor, saved),
@@ -108,14 +110,16 @@ def load_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     if not config["data"].get("array"):
         attributes["feature_names_in_"] = np.array(preprocessor.names, object)
-    return parameters_of(settings), attributes
+    is_plain = outcomes.dtype.kind != "U" and outcomes[0] < outcomes[1]
+    positive = None if is_plain else outcomes[1].item()
+    return parameters_of(settings) | {"positive": positive}, attributes
 
 
-def data_document(schema: Schema, classes: np.ndarray, is_array: bool) -> dict[str, Any]:
+def data_document(schema: Schema, outcomes: np.ndarray, is_array: bool) -> dict[str, Any]:
     """Say what a table for ``ffml update`` looks like: columns and labels as they were passed."""
     names = tuple(column.name for column in schema.sensitive)
     texts = [
-        str(label).lower() if isinstance(label, bool) else str(label) for label in classes.tolist()
+        str(label).lower() if isinstance(label, bool) else str(label) for label in outcomes.tolist()
     ]
     roles = Roles(schema.label, names, TASK, positive=texts[1])
     labels = {text: code for code, text in enumerate(texts)}
@@ -130,8 +134,11 @@ def temporary_run(model: "FairMetaClassifier") -> Iterator[Path]:
         yield Path(folder) / "run"
 
 
-def _classes(labels: dict[str, int]) -> np.ndarray:
-    """Return the two labels as Python has them: "0" and "1" are numbers, "true" is True."""
+def _outcomes(labels: dict[str, int]) -> np.ndarray:
+    """Return the two labels as Python has them, the favourable one last.
+
+    "0" and "1" are numbers, "true" is True.
+    """
     texts = [
         next((t for t, code in labels.items() if code == which), str(which)) for which in (0, 1)
     ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from ffml.base import FFMLError
+from ffml.base import FFMLError, Ratio
 from ffml.experiment.presets import default_method, preset
 from ffml.experiment.recipes import Recipe, check_recipe, known_settings
 from ffml.kinds import refuse_other_kinds
@@ -21,7 +21,9 @@ class RunConfig:
         data_options: options of the data, such as the roles of a table's columns.
         notions: what must not differ between groups, see `ffml.constraints`.
         max_gap: by how much it may differ (0.05 is 5 points), one for all notions or one for each;
-            None asks for no fairness.
+            None asks for no fairness, or for a ratio.
+        min_ratio: in place of ``max_gap``: what share of the higher rate of positive decisions the
+            lower one is at least (0.8: the four-fifths rule).
         recipe: how the learner is put together.
         seed: draws the order of tasks, the splits and the starting point.
         rounds: stop after so many tasks; None plays all.
@@ -41,6 +43,7 @@ class RunConfig:
     data_options: dict[str, Any] = field(default_factory=dict)
     notions: tuple[str, ...] = ("demographic-parity",)
     max_gap: tuple[float, ...] | None = (0.05,)
+    min_ratio: tuple[float, ...] | None = None
     recipe: Recipe = field(default_factory=Recipe)
     seed: int = 0
     rounds: int | None = None
@@ -66,9 +69,9 @@ class RunConfig:
         return asdict(self)
 
     @property
-    def asked(self) -> tuple[tuple[str, float], ...]:
-        """What was asked for: each notion with its largest gap, or nothing."""
-        return asked_gaps(self.notions, self.max_gap)
+    def asked(self) -> tuple[tuple[str, float | Ratio], ...]:
+        """What was asked for: each notion with its bound, or nothing."""
+        return asked_bounds(self.notions, self.max_gap, self.min_ratio)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -92,31 +95,53 @@ def check_settings(config: RunConfig) -> None:
     check_recipe(config.recipe)
 
 
-def asked_gaps(
-    notions: Sequence[str], max_gap: Sequence[float] | None
-) -> tuple[tuple[str, float], ...]:
-    """Pair notions with their largest gaps; one gap is for all of them, None for none.
+def asked_bounds(
+    notions: Sequence[str],
+    max_gap: Sequence[float] | None,
+    min_ratio: Sequence[float] | None = None,
+) -> tuple[tuple[str, float | Ratio], ...]:
+    """Pair notions with their bounds; one bound is for all of them, None for none.
 
-    >>> asked_gaps(["demographic-parity", "equal-opportunity"], [0.05])
+    >>> asked_bounds(["demographic-parity", "equal-opportunity"], [0.05])
     (('demographic-parity', 0.05), ('equal-opportunity', 0.05))
+    >>> asked_bounds(["demographic-parity"], None, [0.8])
+    (('demographic-parity', Ratio(least=0.8)),)
     """
-    if max_gap is None:
+    name, given = ("max_gap", max_gap) if min_ratio is None else ("min_ratio", min_ratio)
+    if given is None:
         return ()
-    if len(max_gap) not in (1, len(notions)):
+    if len(given) not in (1, len(notions)):
         each = f", or one for each of the {len(notions)} notions" if len(notions) > 1 else ""
-        raise FFMLError(f"give one max_gap{each}; got {len(max_gap)}")
-    gaps = max_gap if len(max_gap) == len(notions) else [*max_gap] * len(notions)
-    return tuple(zip(notions, gaps, strict=True))
+        raise FFMLError(f"give one {name}{each}; got {len(given)}")
+    values = given if len(given) == len(notions) else [*given] * len(notions)
+    found = values if min_ratio is None else map(Ratio, values)
+    return tuple(zip(notions, found, strict=True))
 
 
 def _check_asked(config: RunConfig) -> None:
     if not config.notions:
         raise FFMLError("name a notion; max_gap=null asks for no fairness at all")
-    for notion, gap in config.asked:
-        if gap < 0:
-            raise FFMLError(f"max_gap must be >= 0, got {gap:g}")
-        if gap > 1 and notion in NOTIONS:
-            raise FFMLError(f"max_gap must be <= 1, got {gap:g}; 0.05 is 5 points")
+    if config.max_gap is not None and config.min_ratio is not None:
+        raise FFMLError("max_gap and min_ratio are two ways to ask for the same; give one of them")
+    for notion, bound in config.asked:
+        _check_bound(notion, bound)
+
+
+def _check_bound(notion: str, bound: float | Ratio) -> None:
+    if isinstance(bound, Ratio):
+        if not 0 < bound.least <= 1:
+            raise FFMLError(
+                f"min_ratio must be above 0 and at most 1, got {bound.least:g}; 0.8 is 80 %"
+            )
+        if notion not in NOTIONS:
+            raise FFMLError(
+                f"min_ratio compares rates of decisions, and '{notion}' compares scores; use "
+                f"max_gap, or one of {', '.join(NOTIONS)}"
+            )
+    elif bound < 0:
+        raise FFMLError(f"max_gap must be >= 0, got {bound:g}")
+    elif bound > 1 and notion in NOTIONS:
+        raise FFMLError(f"max_gap must be <= 1, got {bound:g}; 0.05 is 5 points")
 
 
 def configure_run(
@@ -137,6 +162,8 @@ def configure_run(
     merged = chosen | dict(given)
     wrappers = tuple(merged.pop("wrappers", ()))
     merged.pop("method", None)
+    if merged.get("min_ratio") is not None and given.get("max_gap") is None:
+        merged["max_gap"] = None  # of a preset, or the default
     own = {n: merged.pop(n) for n in (*OWN_SETTINGS, "data_options") if n in merged}
     known = known_settings(Recipe(method, wrappers, merged))
     settings = {n: value for n, value in merged.items() if n in known or n in given}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from ffml.base import FFMLError, Learner, Method, Problem, Schema
+from ffml.base import FFMLError, Learner, Method, Problem, Ratio, Schema
 from ffml.border import one_of
 from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
@@ -94,7 +94,9 @@ def check_recipe(recipe: Recipe) -> None:
     refuse_large(recipe.settings)
 
 
-def build_problem(recipe: Recipe, schema: Schema, asked: Sequence[tuple[str, float]]) -> Problem:
+def build_problem(
+    recipe: Recipe, schema: Schema, asked: Sequence[tuple[str, float | Ratio]]
+) -> Problem:
     """State the problem: the recipe's model and loss, and these notions with their bounds."""
     smooth = _own(recipe, "notion")
     constraints = []

@@ -32,7 +32,7 @@ def shared_functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learne
     build = _shared.__wrapped__ if foreign else _shared
     return build(
         (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
-        (config.notions, config.max_gap, config.shots),
+        (config.notions, config.max_gap, config.min_ratio, config.shots),
         schema,
         factories,
     )
@@ -44,6 +44,7 @@ def _shared(
 ) -> tuple[Problem, Learner]:
     del factories  # they belong to the key alone
     method, wrappers, settings = recipe
-    notions, max_gap, shots = asked
+    notions, max_gap, min_ratio, shots = asked
     built = Recipe(method, wrappers, dict(settings))
-    return build_for(RunConfig("", {}, notions, max_gap, built, shots=shots), schema)
+    config = RunConfig("", {}, notions, max_gap, min_ratio, built, shots=shots)
+    return build_for(config, schema)

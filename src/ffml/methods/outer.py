@@ -85,7 +85,7 @@ def pooled(penalty: float = 0.0) -> Outer:
         counts = _normalised(task_precision(usable[:, None] * rows))
         share = counts.sum(0)
         own = jax.vmap(partial(measures, problem))(adapted, queries)
-        mean_gaps = _mean(counts, own.gaps)
+        mean_gaps, mean_higher = _mean(counts, own.gaps), _mean(counts, own.higher)
         price: Array = 0.0
         if charged:
             chance = jax.vmap(partial(gap_variance, problem))(own.logits, queries)
@@ -93,7 +93,7 @@ def pooled(penalty: float = 0.0) -> Outer:
             price = penalty * _mean(counts, squares).sum()
         return Seen(
             loss=weights @ own.loss,
-            constraint=jnp.where(share > 0, violation(problem, mean_gaps), 0.0),
+            constraint=jnp.where(share > 0, violation(problem, mean_gaps, mean_higher), 0.0),
             gaps=mean_gaps,
             share=share,
             penalty=price,

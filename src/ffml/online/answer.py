@@ -4,19 +4,26 @@ It is made from the counts of the judged rounds, and summary.json holds it for t
 report and the model card.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ffml.base import SensitiveColumn
+from ffml.base import Ratio, SensitiveColumn
 from ffml.online import metrics
-from ffml.online.metrics import NOTIONS, GapStatistics
-from ffml.online.promise import UNCLEAR, VERDICTS, verdict_at_most, worst_verdict
+from ffml.online.metrics import NOTIONS, GapStatistics, RatioStatistics
+from ffml.online.promise import (
+    UNCLEAR,
+    VERDICTS,
+    verdict_at_least,
+    verdict_at_most,
+    worst_verdict,
+)
 from ffml.online.summary import last_third
 
 Tables = Mapping[str, np.ndarray]  # sensitive column -> counts (T, k, 2, 2) of all rounds
-Asked = Sequence[tuple[str, float | None]]  # notion, largest gap; None: none was asked for
+Bound = float | Ratio | None  # the largest gap, or the least ratio; None: none was asked for
+Asked = Sequence[tuple[str, Bound]]  # notions with their bounds
 
 _RATES = {
     None: metrics.selection_rates,
@@ -31,16 +38,16 @@ def answer(tables: Tables, columns: Sequence[SensitiveColumn], asked: Asked) -> 
     Args:
         tables: counts of all rounds by column, all 0 in a round that was not judged.
         columns: their names and groups.
-        asked: notions with their largest gaps. One whose gap is not between rates of decisions
-            (such as dbc) has no verdict; if there is no other, demographic parity is shown.
+        asked: notions with their bounds. One whose gap is not between rates of decisions (such as
+            dbc) has no verdict; if there is no other, demographic parity is shown.
 
     Returns:
         ``{"all": part, "last_third": part, "of_scores": […]}``, the last with the notions that have
         no verdict. A part says which rounds and how many people it is about, accuracy and shares
         over these people, and for each notion in ``notions`` the verdict and, column by column, the
-        rates of the groups and their largest gaps.
+        rates of the groups, their largest gaps and their smallest ratio.
     """
-    shown = [(n, gap) for n, gap in asked if n in NOTIONS] or [("demographic-parity", None)]
+    shown = [(n, bound) for n, bound in asked if n in NOTIONS] or [("demographic-parity", None)]
     num_rounds = len(next(iter(tables.values())))
     recent = {name: last_third(counts) for name, counts in tables.items()}
     return {
@@ -69,22 +76,34 @@ def _part(
 
 
 def _notion(
-    tables: Tables, columns: Sequence[SensitiveColumn], notion: str, most: float | None
+    tables: Tables, columns: Sequence[SensitiveColumn], notion: str, bound: Bound
 ) -> dict[str, Any]:
-    found = [_column(tables[column.name], column, notion, most) for column in columns]
-    verdict = None if most is None else worst_verdict(one["verdict"] for one in found)
-    return {"notion": notion, "max_gap": most, "verdict": verdict, "columns": found}
+    found = [_column(tables[column.name], column, notion, bound) for column in columns]
+    verdict = None if bound is None else worst_verdict(one["verdict"] for one in found)
+    most, least = (None, bound.least) if isinstance(bound, Ratio) else (bound, None)
+    return {
+        "notion": notion,
+        "max_gap": most,
+        "min_ratio": least,
+        "verdict": verdict,
+        "columns": found,
+    }
 
 
 def _column(
-    tables: np.ndarray, column: SensitiveColumn, notion: str, most: float | None
+    tables: np.ndarray, column: SensitiveColumn, notion: str, bound: Bound
 ) -> dict[str, Any]:
     tables, names = present_groups(tables, column)
-    gaps = metrics.gap_statistics(tables, names, notion) if len(names) > 1 else []
+    several = len(names) > 1
+    gaps = metrics.gap_statistics(tables, names, notion) if several else []
+    ratios = metrics.ratio_statistics(tables, names, notion) if several else []
     why = metrics.undefined_reasons(tables.sum(0), names).get("dp", "")
+    most, least = (None, bound.least) if isinstance(bound, Ratio) else (bound, None)
     long_run = _largest([_gap(one, "long_run", most, why) for one in gaps])
     typical = _largest([_gap(one, "typical", most, why) for one in gaps])
-    both = [one["verdict"] for one in (long_run, typical) if one] or [UNCLEAR]
+    ratio = _smallest([_ratio(one, least, why) for one in ratios])
+    decisive = (long_run, typical) if least is None else (ratio,)
+    verdicts = [one["verdict"] for one in decisive if one] or [UNCLEAR]
     return {
         "column": column.name,
         "rates": [
@@ -93,7 +112,8 @@ def _column(
         ],
         "long_run": long_run,
         "typical": typical,
-        "verdict": None if most is None else worst_verdict(both),
+        "ratio": ratio,
+        "verdict": None if bound is None else worst_verdict(verdicts),
         "unmeasured": why,
     }
 
@@ -126,14 +146,35 @@ def _gap(found: GapStatistics, kind: str, most: float | None, why: str) -> dict[
     }
 
 
+def _ratio(found: RatioStatistics, least: float | None, why: str) -> dict[str, Any]:
+    """Write down one ratio, likewise."""
+    ends, rounds = (found.low, found.high), 0 if why else found.rounds
+    return {
+        "comparison": found.comparison,
+        "value": found.ratio,
+        "low": found.low,
+        "high": found.high,
+        "rounds": found.rounds,
+        "verdict": None if least is None else verdict_at_least(least, *ends, rounds),
+    }
+
+
 def _largest(gaps: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the comparison that answers for all: the worst verdict, then the largest gap."""
+    return _worst(gaps, lambda value: -np.nan_to_num(abs(value), nan=-1.0))
 
-    def how_good(gap: dict[str, Any]) -> tuple[int, float]:
-        verdict = 0 if gap["verdict"] is None else VERDICTS.index(gap["verdict"])
-        return verdict, -np.nan_to_num(abs(gap["value"]), nan=-1.0)
 
-    return min(gaps, key=how_good) if gaps else None
+def _smallest(ratios: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the comparison that answers for all: the worst verdict, then the smallest ratio."""
+    return _worst(ratios, lambda value: np.nan_to_num(value, nan=2.0))
+
+
+def _worst(found: list[dict[str, Any]], order: Callable[[float], float]) -> dict[str, Any] | None:
+    def how_good(one: dict[str, Any]) -> tuple[int, float]:
+        verdict = 0 if one["verdict"] is None else VERDICTS.index(one["verdict"])
+        return verdict, order(one["value"])
+
+    return min(found, key=how_good) if found else None
 
 
 def _group_rates(

@@ -12,7 +12,8 @@ from ffml.methods.trust import balanced_support
 from ffml.online import metrics
 from ffml.online.memory import bucket
 from ffml.online.reliability import COUNTS, NUM_BINS, reliability_counts
-from ffml.problem.gaps import effective_rows, judged_gaps, violation
+from ffml.problem.gaps import effective_rows, judged_gaps, judged_higher_rates, violation
+from ffml.problem.notions import decision
 
 SMALLEST_BUCKET = 256
 MOST_UNLABELLED = 4096  # people whose features an adaptation looks at
@@ -179,10 +180,18 @@ def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Jud
 
 @lru_cache(maxsize=32)
 def _constraint_of(problem: Problem) -> Callable:
-    """Compile, once a problem, how decisions keep its bounds and on how many rows that rests."""
+    """Compile, once a problem, how decisions keep its bounds and on how many rows that rests.
+
+    Records speak of decisions whatever is learned from, but for notions of scores such as dbc.
+    """
+    of_decisions = tuple(
+        c._replace(judged=decision) if c.name in metrics.NOTIONS else c for c in problem.constraints
+    )
+    problem = problem._replace(constraints=of_decisions)
 
     def measured(logits: Array, batch: Batch) -> tuple[Array, Array]:
-        values = violation(problem, judged_gaps(problem, logits, batch))
+        higher = judged_higher_rates(problem, logits, batch)
+        values = violation(problem, judged_gaps(problem, logits, batch), higher)
         return effective_rows(problem, batch), values
 
     return jax.jit(measured)

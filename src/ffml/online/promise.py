@@ -6,6 +6,9 @@ For every comparison of groups there are two gaps: the long-run gap and the typi
 - **kept**: both intervals lie within what was asked, of every comparison;
 - **not kept**: an interval lies wholly beyond it;
 - **cannot be told yet**: all else, and whatever rests on fewer than `MIN_ROUNDS` rounds.
+
+Where a ratio was asked for, the interval of the pooled ratio decides in the same way
+(`ffml.online.metrics.ratio_statistics`).
 """
 
 import math
@@ -31,6 +34,21 @@ def verdict_at_most(most: float, low: float, high: float, rounds: int = MIN_ROUN
     if max(low, -high) > most:
         return NOT_KEPT
     return KEPT if max(-low, high) <= most else UNCLEAR
+
+
+def verdict_at_least(least: float, low: float, high: float, rounds: int = MIN_ROUNDS) -> str:
+    """Compare the interval of a ratio with the smallest that was asked for.
+
+    >>> verdict_at_least(0.8, 0.82, 0.9), verdict_at_least(0.8, 0.6, 0.7)
+    ('kept', 'not kept')
+    >>> verdict_at_least(0.8, 0.7, 0.9), verdict_at_least(0.8, 0.9, 1.0, rounds=4)
+    ('cannot be told yet', 'cannot be told yet')
+    """
+    if rounds < MIN_ROUNDS or not math.isfinite(low + high):
+        return UNCLEAR
+    if high < least:
+        return NOT_KEPT
+    return KEPT if low >= least else UNCLEAR
 
 
 def worst_verdict(verdicts: Iterable[str]) -> str:

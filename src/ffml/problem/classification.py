@@ -67,7 +67,7 @@ def label_costs(positive_weight: float) -> tuple[float, float]:
 
 def _check_bounds(constraint: Constraint, contrasts: int) -> None:
     entries = len(constraint.conditions) * contrasts
-    if isinstance(constraint.bound, tuple) and len(constraint.bound) != entries:
+    if type(constraint.bound) is tuple and len(constraint.bound) != entries:
         raise FFMLError(
             f"{constraint.name} has {entries} entries here: give one bound or {entries}"
         )

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffml.base import Array, Band, Batch, Comparison, Constraint, Params, Problem
+from ffml.base import Array, Band, Batch, Comparison, Constraint, Params, Problem, Ratio
 
 
 def gaps(problem: Problem, params: Params, batch: Batch) -> Array:
@@ -28,20 +28,35 @@ def judged_gaps(problem: Problem, logits: Array, batch: Batch) -> Array:
     return _by_entry(problem, batch, lambda c, rows: _gap(c.judged(logits, batch), batch, rows))
 
 
+def higher_rates(problem: Problem, logits: Array, batch: Batch) -> Array:
+    """Return the higher mean score of each comparison's two sides; 0 where not measurable."""
+    return _by_entry(problem, batch, lambda c, rows: _higher(c.score(logits, batch), batch, rows))
+
+
+def judged_higher_rates(problem: Problem, logits: Array, batch: Batch) -> Array:
+    """Return the same of what the scores stand for, such as the higher rate of decisions."""
+    return _by_entry(problem, batch, lambda c, rows: _higher(c.judged(logits, batch), batch, rows))
+
+
 def constraint(problem: Problem, params: Params, batch: Batch) -> Array:
     """Return g of the paper, feasible where ``g <= 0``; 0 where not measurable."""
-    return bounded(problem, gaps(problem, params, batch), batch)
+    logits = problem.apply(params, batch.x)
+    higher = higher_rates(problem, logits, batch)
+    return bounded(problem, score_gaps(problem, logits, batch), higher, batch)
 
 
-def bounded(problem: Problem, gaps: Array, batch: Batch) -> Array:
-    """Return g of a batch's gaps; 0 where not measurable."""
-    return jnp.where(effective_rows(problem, batch) > 0, violation(problem, gaps), 0.0)
+def bounded(problem: Problem, gaps: Array, higher: Array, batch: Batch) -> Array:
+    """Return g of a batch's gaps and higher rates; 0 where not measurable."""
+    return jnp.where(effective_rows(problem, batch) > 0, violation(problem, gaps, higher), 0.0)
 
 
-def violation(problem: Problem, gaps: Array) -> Array:
-    """Return by how much gaps exceed their bounds: ``|gap - center| - width``."""
-    center, width = bounds(problem)
-    return jnp.abs(gaps - center) - width
+def violation(problem: Problem, gaps: Array, higher: Array) -> Array:
+    """Return by how much gaps exceed their bounds: ``|gap - center| - width - share · higher``."""
+    center, width, share = bounds(problem)
+    beyond = jnp.abs(gaps - center) - width
+    if isinstance(share, np.ndarray) and not share.any():
+        return beyond  # compiled programs compute no higher rates, and no slopes of them
+    return beyond - share * higher
 
 
 def bounds(problem: Problem) -> Band:
@@ -49,19 +64,17 @@ def bounds(problem: Problem) -> Band:
     contrasts = len(problem.schema.contrasts)
     bands = [_band(constraint, contrasts) for constraint in problem.constraints]
     nothing = np.zeros(0, _float())
-    # Bounds are mostly numbers that somebody gave, for which NumPy is a hundred times as fast.
-    given = all(isinstance(part, np.ndarray) for band in bands for part in band)
-    joined = np.concatenate if given else jnp.concatenate
-    return Band(*(joined(parts) for parts in zip(Band(nothing, nothing), *bands, strict=True)))
+    empty = Band(nothing, nothing, nothing)
+    return Band(*(_joined(parts) for parts in zip(empty, *bands, strict=True)))
 
 
 def shifted(problem: Problem, shift: Array) -> Problem:
     """Bound ``gap + shift`` instead of the gap: a part of each is still to come."""
     moved, first = [], 0
     for c in problem.constraints:
-        center, width = _band(c, len(problem.schema.contrasts))
+        center, width, share = _band(c, len(problem.schema.contrasts))
         last = first + len(center)
-        moved.append(c._replace(bound=Band(center - shift[first:last], width)))
+        moved.append(c._replace(bound=Band(center - shift[first:last], width, share)))
         first = last
     return problem._replace(constraints=tuple(moved))
 
@@ -111,14 +124,8 @@ def group_gap(values: Array, members: Array, rows: Array) -> Array:
     Returns:
         ``(q,)`` gaps, 0 where one side is empty.
     """
-    rows = jnp.reshape(rows, (len(members), -1))
-    inside, outside = members * rows, (1 - members) * rows
-    weight_inside, weight_outside = inside.sum(0), outside.sum(0)
-    both = (weight_inside > 0) & (weight_outside > 0)
-    mean_inside = values @ inside / jnp.where(both, weight_inside, 1)
-    mean_outside = values @ outside / jnp.where(both, weight_outside, 1)
-    # Means first: of equal values the gap is then 0, not nearly 0, and its size has no slope.
-    return jnp.where(both, mean_inside - mean_outside, 0.0)
+    inside, outside = _means(values, members, rows)
+    return inside - outside
 
 
 def row_count(weights: Array, distinct_share: Array = 1.0) -> Array:
@@ -163,16 +170,49 @@ def _by_entry(
 
 def _band(c: Constraint, contrasts: int) -> Band:
     """Write a notion's bound out for each of its entries."""
-    if isinstance(c.bound, Band):
-        return Band(*(jnp.asarray(part, float) for part in c.bound))
     entries = len(c.conditions) * contrasts
-    width = np.asarray(c.bound, _float())
-    return Band(np.zeros(entries, _float()), np.broadcast_to(width, (entries,)))
+    if isinstance(c.bound, Band):
+        band = c.bound
+    elif isinstance(c.bound, Ratio):
+        band = Band(0.0, 0.0, 1 - c.bound.least)
+    else:
+        band = Band(0.0, c.bound)
+    return Band(*(_repeated(part, entries) for part in band))
+
+
+def _repeated(part: Array, entries: int) -> Array:
+    """Write a bound out for all entries, with JAX only where it is traced or computed."""
+    library = jnp if isinstance(part, jax.Array) else np
+    return library.broadcast_to(library.asarray(part, _float()), (entries,))
+
+
+def _joined(parts: tuple[Array, ...]) -> Array:
+    """Put bounds one behind the other.
+
+    They are mostly numbers that somebody gave, for which NumPy is a hundred times as fast.
+    """
+    given = all(isinstance(part, np.ndarray) for part in parts)
+    return np.concatenate(parts) if given else jnp.concatenate(parts)
 
 
 def _float() -> np.dtype:
     """Return what floats are in compiled programs."""
     return jax.dtypes.canonicalize_dtype(float)
+
+
+def _means(values: Array, members: Array, rows: Array) -> tuple[Array, Array]:
+    """Average ``values`` over each group and over all others; 0 where one side is empty."""
+    rows = jnp.reshape(rows, (len(members), -1))
+    inside, outside = members * rows, (1 - members) * rows
+    weight_inside, weight_outside = inside.sum(0), outside.sum(0)
+    both = (weight_inside > 0) & (weight_outside > 0)
+    mean_inside = values @ inside / jnp.where(both, weight_inside, 1)
+    mean_outside = values @ outside / jnp.where(both, weight_outside, 1)
+    return jnp.where(both, mean_inside, 0.0), jnp.where(both, mean_outside, 0.0)
+
+
+def _higher(values: Array, batch: Batch, rows: Array) -> Array:
+    return jnp.maximum(*_means(values, batch.s, rows))
 
 
 def _gap(values: Array, batch: Batch, rows: Array) -> Array:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ffml.base import Array, Batch, Params, Problem
-from ffml.problem.gaps import bounded, score_gaps
+from ffml.problem.gaps import bounded, higher_rates, score_gaps
 
 
 class Measures(NamedTuple):
@@ -12,6 +12,7 @@ class Measures(NamedTuple):
     loss: Array  # () f
     constraint: Array  # (m,) g, 0 where not measurable
     gaps: Array  # (m,) signed gaps, 0 where not measurable
+    higher: Array  # (m,) the higher mean score of the two sides, 0 where not measurable
     logits: Array  # (n,)
 
 
@@ -22,6 +23,6 @@ def measures(problem: Problem, params: Params, batch: Batch) -> Measures:
     called the model each by itself, they would take two, and slopes of slopes four.
     """
     logits = problem.apply(params, batch.x)
-    gaps = score_gaps(problem, logits, batch)
+    gaps, higher = (of(problem, logits, batch) for of in (score_gaps, higher_rates))
     loss = problem.cost(params, logits, batch)
-    return Measures(loss, bounded(problem, gaps, batch), gaps, logits)
+    return Measures(loss, bounded(problem, gaps, higher, batch), gaps, higher, logits)

@@ -1,4 +1,8 @@
-"""Fairness notions: factories of constraints, all of the form ``|gap| - bound <= 0``."""
+"""Fairness notions: factories of constraints, all of the form ``|gap| - bound <= 0``.
+
+A bound is a number, or ``Ratio(0.8)``: the lower rate is at least 80 % of the higher, which is
+``|gap| - 0.2 · higher rate <= 0``.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -6,12 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffml.base import Array, Batch, Condition, Constraint, FFMLError
+from ffml.base import Array, Batch, Condition, Constraint, FFMLError, Ratio
 from ffml.problem.gaps import variance
 
 LEAST_VARIANCE = 1e-4  # of logits that are all the same: what is relative to it stays finite
 
-Bound = float | tuple[float, ...]
+Bound = float | tuple[float, ...] | Ratio
 Conditions = Mapping[str, Callable[[Batch], Array]]
 
 
@@ -96,7 +100,7 @@ def decision_constraint(
     Args:
         name: how the notion is called in records and reports.
         conditions: part name -> (batch -> ``(n,)`` weight of each row).
-        bound: the largest gap wanted, one for all entries or one for each.
+        bound: the largest gap wanted, one for all entries or one for each; or a `Ratio`.
         temperature: τ, how smooth the decisions learned from are; small is nearly yes or no.
         relative: whether τ is in standard deviations of the logits.
     """
@@ -122,12 +126,15 @@ def score_constraint(
     Args:
         name: how the notion is called in records and reports.
         conditions: part name -> (batch -> ``(n,)`` weight of each row).
-        bound: the largest gap wanted, one for all entries or one for each.
+        bound: the largest gap wanted, one for all entries or one for each; or a `Ratio`.
         score: logits, batch -> what is compared while learning.
         judged: logits, batch -> what the score stands for and has no slope, such as `decision`;
             by default the score itself.
     """
-    if not isinstance(bound, jax.core.Tracer):
+    if isinstance(bound, Ratio):
+        if not 0 < bound.least <= 1:
+            raise FFMLError(f"ratio of {name} must be above 0 and at most 1, got {bound.least}")
+    elif not isinstance(bound, jax.core.Tracer):
         values = np.asarray(bound, float)
         if not (np.isfinite(values).all() and (values >= 0).all()):
             raise FFMLError(f"bound of {name} must be >= 0, got {bound}")

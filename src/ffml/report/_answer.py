@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ffml.online.metrics import NOTIONS
-from ffml.online.promise import KEPT, MIN_ROUNDS, NOT_KEPT
+from ffml.report._asked import asked_words, bound_of, verdict_sentence
 from ffml.report._numbers import UNDEFINED, listed, points, points_interval, rate
 
 PARTS = ("last_third", "all")
@@ -28,14 +27,17 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
     said = [f"In the last third of the stream ({rounds_words(part)}), {judged}."]
     for notion in part["notions"]:
         said += [rates_sentence(c["column"], r) for c in notion["columns"] for r in c["rates"]]
-        said.append(f"Asked for: {asked_words(notion['notion'], notion['max_gap'])}.")
+        said.append(f"Asked for: {asked_words(notion['notion'], bound_of(notion))}.")
+        if notion.get("min_ratio") is not None:
+            said += [_ratio_sentence(column) for column in notion["columns"]]
         said += [_got_sentence(column) for column in notion["columns"]]
         if notion["verdict"] is not None:
             said.append(verdict_sentence(notion))
     said += [_of_scores(*one) for one in summary["answer"]["of_scores"]]
     said.append(_right_sentence(part))
     if found := summary.get("without_fairness"):
-        said.append(_without_sentence(found))
+        ratios = any(notion.get("min_ratio") is not None for notion in part["notions"])
+        said.append(_without_sentence(found, ratios))
     return said + list(summary.get("remarks", ()))
 
 
@@ -59,42 +61,31 @@ def rates_sentence(column: str, rates: Mapping[str, Any]) -> str:
     return f"By {column}, {listed(each)}{among} were decided positively{which}."
 
 
-def asked_words(notion: str, max_gap: float | None) -> str:
-    """Name what was asked for; the gap of a notion of scores has no unit.
-
-    >>> asked_words("equal-opportunity", 0.05), asked_words("dbc", 0.02)
-    ('equal opportunity within 5 points', 'dbc within 0.02')
-    """
-    if max_gap is None:
-        return "no fairness"
-    gap = f"{100 * max_gap:g} points" if notion in NOTIONS else f"{max_gap:g}"
-    return f"{notion.replace('-', ' ')} within {gap}"
-
-
-def verdict_sentence(notion: Mapping[str, Any]) -> str:
-    """Say whether the gap was kept, and if that cannot be told, why."""
-    verdict, most = notion["verdict"], f"{100 * notion['max_gap']:g} points"
-    if verdict == KEPT:
-        return f"Kept: both gaps are within {most}, and so are their 95 % intervals."
-    if verdict == NOT_KEPT:
-        return f"Not kept: the 95 % interval of a gap lies beyond {most}."
-    return f"Whether it was kept cannot be told yet: {_why(notion)}."
-
-
-def _why(notion: Mapping[str, Any]) -> str:
-    if why := next((c["unmeasured"] for c in notion["columns"] if c["unmeasured"]), ""):
-        return why
-    gaps = [c[kind] for c in notion["columns"] for kind in ("long_run", "typical")]
-    rounds = min(gap["rounds"] for gap in gaps)
-    if rounds < MIN_ROUNDS:
-        return f"that takes {MIN_ROUNDS} rounds, and {rounds} could be measured"
-    within = all(abs(gap["value"]) <= notion["max_gap"] for gap in gaps)
-    where = (
-        "both gaps are within it, but not their whole 95 % intervals"
-        if within
-        else "a gap is beyond it, but not its whole 95 % interval"
+def _ratio_sentence(column: Mapping[str, Any]) -> str:
+    ratio = column["ratio"]
+    if ratio is None or column["unmeasured"] or not _finite(ratio["value"]):
+        return f"The ratio by {column['column']} could not be measured."
+    return (
+        f"Got by {column['column']}: the lower rate is {ratio_words(ratio)} of the higher"
+        f" ({compared_words(ratio, column)})."
     )
-    return f"{where}; that takes more people or rounds"
+
+
+def ratio_words(ratio: Mapping[str, Any]) -> str:
+    """Write a ratio with its interval.
+
+    >>> ratio_words({"value": 0.843, "low": 0.81, "high": 0.87})
+    '84.3 % (95 % interval 81.0 to 87.0)'
+    """
+    known = points_interval(*(_number(ratio[end]) for end in ("low", "high")))
+    return f"{points(_number(ratio['value']))} %" + (f" (95 % interval {known})" if known else "")
+
+
+def compared_words(found: Mapping[str, Any], column: Mapping[str, Any]) -> str:
+    """Say who is compared with whom."""
+    groups = [group["group"] for group in column["rates"][0]["groups"]]
+    others = groups[0] if len(groups) == 2 else "the others"
+    return f"{found['comparison']} against {others}"
 
 
 def _got_sentence(column: Mapping[str, Any]) -> str:
@@ -130,14 +121,15 @@ def _right_sentence(part: Part) -> str:
     )
 
 
-def _without_sentence(found: Mapping[str, Any]) -> str:
+def _without_sentence(found: Mapping[str, Any], ratios: bool) -> str:
     gaps = (points(_number(found.get(kind))) for kind in ("long_run", "typical"))
     accuracies = (rate(_number(found.get(kind))) for kind in ("accuracy", "balanced_accuracy"))
     long_run, typical = gaps
     accuracy, balanced = accuracies
+    ratio = f" lower rate {points(_number(found.get('ratio')))} % of the higher," if ratios else ""
     return (
-        f"The same learner without fairness: long-run gap {long_run} points, typical gap {typical},"
-        f" accuracy {accuracy}, balanced accuracy {balanced}, and"
+        f"The same learner without fairness:{ratio} long-run gap {long_run} points, typical gap"
+        f" {typical}, accuracy {accuracy}, balanced accuracy {balanced}, and"
         f" {hundred(found.get('positive_share'))} decisions positive."
     )
 
@@ -156,9 +148,12 @@ def rows(summary: Mapping[str, Any]) -> list[Row]:
     ]
     for notions in zip(*(part["notions"] for part in parts), strict=True):
         for columns in zip(*(notion["columns"] for notion in notions), strict=True):
-            found += _rate_rows(columns) + _gap_rows(columns)
-        if notions[0]["max_gap"] is not None:
-            asked = asked_words(notions[0]["notion"], notions[0]["max_gap"])
+            found += _rate_rows(columns)
+            if notions[0].get("min_ratio") is not None:
+                found += _measured_rows(columns, {"ratio": "lower rate in % of the higher,"})
+            found += _measured_rows(columns, {"long_run": "long-run gap", "typical": "typical gap"})
+        if (bound := bound_of(notions[0])) is not None:
+            asked = asked_words(notions[0]["notion"], bound)
             verdicts = (notion["verdict"] for notion in notions)
             found.append(Row(f"{asked}: kept?", *verdicts))
     for name in ("accuracy", "balanced_accuracy"):
@@ -189,15 +184,15 @@ def _rate_rows(columns: tuple[Mapping[str, Any], ...]) -> list[Row]:
     return found
 
 
-def _gap_rows(columns: tuple[Mapping[str, Any], ...]) -> list[Row]:
+def _measured_rows(columns: tuple[Mapping[str, Any], ...], names: Mapping[str, str]) -> list[Row]:
     found = []
-    for kind, name in (("long_run", "long-run gap"), ("typical", "typical gap")):
-        cells = [_gap_cell(column[kind], column["unmeasured"]) for column in columns]
+    for kind, name in names.items():
+        cells = [_cell(column[kind], column["unmeasured"]) for column in columns]
         found.append(Row(f"{name} by {columns[0]['column']}", *cells))
     return found
 
 
-def _gap_cell(gap: Mapping[str, Any] | None, unmeasured: str) -> str:
+def _cell(gap: Mapping[str, Any] | None, unmeasured: str) -> str:
     if gap is None or unmeasured or not _finite(gap["value"]):
         return UNDEFINED
     known = points_interval(*(_number(gap[end]) for end in ("low", "high")))

@@ -34,15 +34,19 @@ def metric_charts(run: Run) -> list[Chart]:
 
 
 def constraint_charts(run: Run) -> list[Chart]:
-    """Return the charts of the constraints; none where the run has no constraint."""
+    """Return the charts of the constraints; none where the run has no constraint.
+
+    Multipliers are left out where the method has none: they are 0 throughout.
+    """
     if not run.constraints:
         return []
-    return [
+    multipliers = _constraint_series(run, "multiplier")
+    charts = [
         _chart(
             run,
             "constraint",
             "Constraint values g",
-            "The round’s gap minus its bound ε. At or below 0 the gap is within its bound.",
+            "The round’s gap minus what is allowed. At or below 0 the gap is within its bound.",
             _constraint_series(run, "constraint"),
             infeasible_above=0.0,
         ),
@@ -51,7 +55,7 @@ def constraint_charts(run: Run) -> list[Chart]:
             "multiplier",
             "Multipliers λ",
             "Weight that the method puts on each constraint. It grows while g > 0.",
-            _constraint_series(run, "multiplier"),
+            multipliers,
         ),
         _chart(
             run,
@@ -69,6 +73,8 @@ def constraint_charts(run: Run) -> list[Chart]:
             _constraint_series(run, "clipped_violation"),
         ),
     ]
+    has_multipliers = any(np.nan_to_num(one.values).any() for one in multipliers)
+    return [chart for chart in charts if has_multipliers or chart.key != "multiplier"]
 
 
 def reliability_chart(run: Run) -> Chart | None:

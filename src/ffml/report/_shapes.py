@@ -29,8 +29,9 @@ def check_config(config: dict[str, Any], path: Path) -> None:
     """Refuse a config.json that no page can be made of; what it lacks is left out of the page."""
     for name, kind in _CONFIG.items():
         _expect(config.get(name), (kind, type(None)), path, name)
-    for gap in _expect(config.get("max_gap") or [], (list,), path, "max_gap"):
-        _expect(gap, NUMBER, path, "max_gap")
+    for name in ("max_gap", "min_ratio"):
+        for bound in _expect(config.get(name) or [], (list,), path, name):
+            _expect(bound, NUMBER, path, name)
     recipe = config.get("recipe") or {}
     _expect(recipe.get("settings"), (dict, type(None)), path, "settings")
     data = config.get("data") or {}

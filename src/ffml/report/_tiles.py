@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ffml.online.promise import VERDICTS
-from ffml.report._answer import MOST_GROUPS, asked_words, hundred, rounds_words
+from ffml.report._answer import MOST_GROUPS, compared_words, hundred, rounds_words
+from ffml.report._asked import asked_words, bound_of
 from ffml.report._files import Run
 from ffml.report._numbers import points, points_interval, rate
 
@@ -21,10 +22,12 @@ def tiles(run: Run) -> list[dict[str, Any]]:
     place, (notion, column) = _decisive(last)
     before = ever["notions"][place[0]]["columns"][place[1]]
     found = [_rates_tile(column, rates) for rates in column["rates"]]
+    if notion.get("min_ratio") is not None:
+        found.append(_ratio_tile(notion["min_ratio"], column, before))
     found += [_gap_tile(kind, notion, column, before) for kind in _KINDS]
     found += [_accuracy_tile(last, ever), _share_tile(last, ever)]
     if without := run.summary.get("without_fairness"):
-        found.append(_without_tile(without))
+        found.append(_without_tile(without, notion.get("min_ratio") is not None))
     return found
 
 
@@ -82,16 +85,29 @@ def _gap_tile(
     return tile | {
         "value": f"{shown} points",
         "main": f"{asked}Interval {known}",
-        "note": f"{meaning} {_compared(gap, column)}. All rounds: "
+        "note": f"{meaning} {compared_words(gap, column)}. All rounds: "
         f"{points(math.nan if ever is None else ever)}.",
         "scale": _scale(gap, most, signed=kind == "long_run"),
     }
 
 
-def _compared(gap: Mapping[str, Any], column: Mapping[str, Any]) -> str:
-    groups = [group["group"] for group in column["rates"][0]["groups"]]
-    others = groups[0] if len(groups) == 2 else "the others"
-    return f"{gap['comparison']} against {others}"
+def _ratio_tile(
+    least: float, column: Mapping[str, Any], before: Mapping[str, Any]
+) -> dict[str, Any]:
+    ratio, ever = column["ratio"], (before["ratio"] or {}).get("value")
+    tile = {
+        "label": f"Lower rate in % of the higher, by {column['column']}",
+        "note": "The lower rate of positive decisions as a share of the higher, all people pooled.",
+    }
+    if ratio is None or column["unmeasured"] or ratio["value"] is None:
+        return tile | {"value": "undefined", "main": column["unmeasured"].capitalize()}
+    return tile | {
+        "value": f"{points(ratio['value'])} %",
+        "main": f"Asked: at least {100 * least:g} %. Interval "
+        f"{points_interval(ratio['low'], ratio['high'])}",
+        "note": f"{tile['note']} {compared_words(ratio, column)}. All rounds: {_points(ever)} %.",
+        "gauge": {"fill": _percent(ratio["value"]), "mark": _percent(least)},
+    }
 
 
 def _scale(gap: Mapping[str, Any], most: float | None, signed: bool) -> dict[str, str]:
@@ -136,12 +152,16 @@ def _share_tile(last: Mapping[str, Any], ever: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _without_tile(found: Mapping[str, Any]) -> dict[str, Any]:
-    long_run, typical = (_points(found.get(kind)) for kind in ("long_run", "typical"))
+def _without_tile(found: Mapping[str, Any], by_ratio: bool) -> dict[str, Any]:
+    long_run, typical, ratio = (
+        _points(found.get(kind)) for kind in ("long_run", "typical", "ratio")
+    )
     return {
         "label": "The same learner without fairness",
-        "value": f"{long_run} points",
-        "main": f"Long-run gap; typical gap {typical}",
+        "value": f"{ratio} %" if by_ratio else f"{long_run} points",
+        "main": f"Lower rate in % of the higher; long-run gap {long_run} points"
+        if by_ratio
+        else f"Long-run gap; typical gap {typical}",
         "note": f"Balanced accuracy {_rate(found.get('balanced_accuracy'))}, accuracy "
         f"{_rate(found.get('accuracy'))}, {hundred(found.get('positive_share'))} decisions "
         "positive.",
@@ -153,7 +173,7 @@ def verdicts(run: Run) -> list[dict[str, str]]:
     part = run.summary["answer"]["last_third"]
     return [
         {
-            "asked": asked_words(notion["notion"], notion["max_gap"]),
+            "asked": asked_words(notion["notion"], bound_of(notion)),
             "verdict": notion["verdict"],
             "kind": notion["verdict"].replace(" ", "-"),
             "where": f"last third of the stream, {rounds_words(part)}",

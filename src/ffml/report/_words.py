@@ -7,9 +7,9 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ffml.experiment.config import asked_gaps
+from ffml.experiment.config import asked_bounds
 from ffml.report import _gaps
-from ffml.report._answer import asked_words
+from ffml.report._asked import asked_words
 from ffml.report._files import Run
 from ffml.report._numbers import (
     counted,
@@ -23,9 +23,10 @@ from ffml.runs.lateness import label_notes
 
 
 def constraint_phrase(run: Run) -> str:
-    """Name what was asked for: each notion with its largest gap; nothing if there was none."""
-    asked = asked_gaps(run.config.get("notions") or [], run.config.get("max_gap"))
-    return listed([asked_words(name, gap) for name, gap in asked])
+    """Name what was asked for: each notion with its bound; nothing if there was none."""
+    given = (run.config.get(name) for name in ("max_gap", "min_ratio"))
+    asked = asked_bounds(run.config.get("notions") or [], *given)
+    return listed([asked_words(name, bound) for name, bound in asked])
 
 
 def data_name(run: Run) -> str:

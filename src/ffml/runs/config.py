@@ -39,6 +39,7 @@ def config_document(experiment: Experiment, command: str) -> dict[str, Any]:
             "model": config.recipe.part("model"),
             "notions": config.notions,
             "max_gap": config.max_gap,
+            "min_ratio": config.min_ratio,
             "seed": config.seed,
             "rounds": config.rounds,
             "settings": config.settings,

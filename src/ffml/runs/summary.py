@@ -28,7 +28,7 @@ def run_summary(
         columns: the sensitive ones.
         constraint_names: of the problem.
         status: "complete" or "interrupted".
-        asked: notions with their largest gaps, None where no gap was asked for.
+        asked: notions with their bounds, None where no fairness was asked for.
     """
     rows = [_averaged(record) | {"n_validation": record.n_validation} for record in rounds]
     tables = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
@@ -78,6 +78,11 @@ def without_fairness(
     found = [
         s for c in columns for s in metrics.gap_statistics(*present_groups(free[c.name], c), notion)
     ]
+    ratios = [
+        s.ratio
+        for c in columns
+        for s in metrics.ratio_statistics(*present_groups(free[c.name], c), notion)
+    ]
     pooled = free[columns[0].name].sum(0)
     worst = metrics.largest_gap(found)
     return {
@@ -86,6 +91,7 @@ def without_fairness(
         "positive_share": float(pooled[..., 1].sum() / max(pooled.sum(), 1)),
         "long_run": worst.long_run,
         "typical": worst.typical,
+        "ratio": min(ratios, key=lambda ratio: np.nan_to_num(ratio, nan=1.0)),
     }
 
 

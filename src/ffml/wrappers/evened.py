@@ -41,6 +41,7 @@ from ffml.wrappers.thresholds import threshold_of
 
 FRESH_SPLITS = 4  # of a task just revealed: how often it is split to see how far off gaps were
 PRIOR_ROWS = 20.0  # a task's label rate is mixed with that of all tasks, which counts so many rows
+LIKELY_BIAS = 0.03  # τ: how far off expected gaps are, on average over tasks
 CERTAIN = 1e-6  # scores nearer to 0 or 1 than that are taken for it: logits stay finite
 
 
@@ -52,17 +53,33 @@ class Known(NamedTuple):
     off_total: np.ndarray  # (m,) Σ w (gap met - gap expected)
     off_square: np.ndarray  # (m,) Σ w ((gap met - gap expected)² - what of it is chance)
     off_weight: np.ndarray  # (m,) Σ w
+    off_chance: np.ndarray  # (m,) Σ w² · variance by chance
 
     @property
     def bias(self) -> np.ndarray:
-        """Return how far off gaps were, as if one more very large task had been as expected."""
-        return self.off_total / (self.off_weight + 1 / BETWEEN_TASKS)
+        """Return how far off gaps were on average, as far as that is more than chance.
+
+        The mean b has a variance v by chance, and gaps are off by some τ = 3 points: b τ²/(τ² + v).
+        Of a small group it is mostly chance, and a price on chance costs accuracy for nothing.
+        """
+        mean, variance = self._mean
+        return mean * LIKELY_BIAS**2 / (LIKELY_BIAS**2 + variance)
 
     @property
     def spread(self) -> np.ndarray:
-        """Return how much that differs from task to task, beyond chance: a variance."""
+        """Return how much that differs from task to task, beyond chance: a variance.
+
+        It is as if one more very large task had been as expected.
+        """
+        mean, variance = self._mean
         square = self.off_square / (self.off_weight + 1 / BETWEEN_TASKS)
-        return np.maximum(square - self.bias**2, 0.0)
+        return np.maximum(square - np.maximum(mean**2 - variance, 0.0), 0.0)
+
+    @property
+    def _mean(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far off gaps were on average, and the variance of that by chance."""
+        weight = np.maximum(self.off_weight, 1e-30)
+        return self.off_total / weight, self.off_chance / weight**2
 
 
 class Evened(NamedTuple):
@@ -119,7 +136,7 @@ def evened(
 
         def init(key: Array) -> Evened:
             membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
-            known = Known(membership, np.zeros(2), *(np.zeros(entries) for _ in range(3)))
+            known = Known(membership, np.zeros(2), *(np.zeros(entries) for _ in range(4)))
             return Evened(learner.init(key), known)
 
         def knowledge(state: Evened) -> Evened:
@@ -256,6 +273,7 @@ def _with_misses(
         off_total=memory * known.off_total + weight * mean,
         off_square=memory * known.off_square + weight * square,
         off_weight=memory * known.off_weight + weight,
+        off_chance=memory**2 * known.off_chance + weight**2 * noise,
     )
 
 

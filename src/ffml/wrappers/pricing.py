@@ -10,6 +10,10 @@ count in comparison i (1 for demographic parity), and Q_i, R_i the shares of peo
 belong to the group or to the others. With prices c the rule is
 
     positive  where  p - Σ_i c_i u_i > τ
+
+Where the lower of two rates shall be a share r of the higher, the bound on the gap G is
+``(1 - r) · higher rate``. Decisions show the rate s of all who count; with it the higher rate is
+``s + |G| · share of the other side``.
 """
 
 from collections.abc import Callable
@@ -134,7 +138,7 @@ def smallest_prices(
     share = weight / max(weight.sum(), 1e-30)
     there = share > 0
     share, people = share[there], People(*(part[there] for part in people))
-    center, width = (np.asarray(part, float) for part in bounds(problem))
+    center, width, relative = (np.asarray(part, float) for part in bounds(problem))
     nothing = np.zeros(len(center))
     found = Prices(
         nothing, share @ people.inside, share @ people.outside, np.zeros(()), np.zeros(())
@@ -144,17 +148,25 @@ def smallest_prices(
     told = size > LEAST_INFLUENCE
     price = nothing
     own = _Own(correction, found)
+    counting = people.inside + people.outside
+    counted = np.maximum(found.inside + found.outside, 1e-30)
 
-    def gap(trial: np.ndarray, i: int) -> float:
+    def at(trial: np.ndarray, i: int) -> tuple[float, float]:
+        """Return a gap at given prices, and its bound there."""
         scores = people.p - effect @ trial
         cut = threshold(scores, share)
-        expected_gap = ((scores > cut) * share) @ effect[:, i]
-        return float(expected_gap + own.off(trial, cut, i) - center[i])
+        chosen = (scores > cut) * share
+        gap = float(chosen @ effect[:, i] + own.off(trial, cut, i) - center[i])
+        if not relative[i]:
+            return gap, width[i]
+        lower = found.outside[i] if gap > 0 else found.inside[i]
+        higher = (chosen @ counting[:, i] + abs(gap) * lower) / counted[i]
+        return gap, width[i] + relative[i] * float(higher)
 
     for k in range(len(price) * (SWEEPS if len(price) > 1 else 1)):
         i = k % len(price)
         if told[i]:
-            price = _solved(gap, price, i, width[i], HIGHEST_PRICE / size[i])
+            price = _solved(at, price, i, HIGHEST_PRICE / size[i])
     scores = people.p - effect @ price
     return found._replace(
         price=price,
@@ -188,29 +200,33 @@ def _by_person(people: People) -> np.ndarray:
 
 
 def _solved(
-    gap: Callable[[np.ndarray, int], float], price: np.ndarray, i: int, width: float, highest: float
+    at: Callable[[np.ndarray, int], tuple[float, float]],
+    price: np.ndarray,
+    i: int,
+    highest: float,
 ) -> np.ndarray:
     """Find the smallest price on one gap, while the others stay."""
 
-    def at(own: float) -> np.ndarray:
+    def prices(own: float) -> np.ndarray:
         trial = price.copy()
         trial[i] = own
         return trial
 
-    start = gap(at(0.0), i)
+    start, width = at(prices(0.0), i)
     if abs(start) <= width:
-        return at(0.0)
+        return prices(0.0)
     sign, low, high = np.sign(start), 0.0, highest
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if sign * gap(at(sign * middle), i) <= width:
+        gap, width = at(prices(sign * middle), i)
+        if sign * gap <= width:
             high = middle
         else:
             low = middle
-    before = at(sign * max(low - ROUNDING * highest, 0.0))
-    after = at(sign * (high + ROUNDING * highest))
+    before = prices(sign * max(low - ROUNDING * highest, 0.0))
+    after = prices(sign * (high + ROUNDING * highest))
     # Where many people are alike, the gap may jump across the bound: take the nearer side.
-    return after if abs(gap(after, i)) <= abs(gap(before, i)) else before
+    return after if abs(at(after, i)[0]) <= abs(at(before, i)[0]) else before
 
 
 def priced(prices: Prices, people: People) -> np.ndarray:

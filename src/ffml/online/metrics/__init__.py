@@ -55,6 +55,7 @@ from ffml.online.metrics._rates import (
     selection_rates,
     true_positive_rates,
 )
+from ffml.online.metrics._ratios import RatioStatistics, ratio_statistics
 
 __all__ = [
     "METRICS",
@@ -62,6 +63,7 @@ __all__ = [
     "GapAlarm",
     "GapStatistics",
     "Judgement",
+    "RatioStatistics",
     "RoundGaps",
     "accuracy",
     "balanced_accuracy",
@@ -80,6 +82,7 @@ __all__ = [
     "largest_gap",
     "long_run_weights",
     "noise_ceilings",
+    "ratio_statistics",
     "round_gaps",
     "selection_rates",
     "true_positive_rates",

@@ -139,6 +139,12 @@ def largest_gap(found: Sequence[GapStatistics]) -> GapStatistics:
     return found[max(range(len(found)), key=sizes.__getitem__)]
 
 
+def resampled(rounds: int) -> np.ndarray:
+    """Draw rounds with replacement: how often each is drawn, ``(draws, rounds)``."""
+    shares = np.full(rounds, 1 / rounds)
+    return np.random.default_rng(_SEED).multinomial(rounds, shares, size=NUM_DRAWS)
+
+
 def _chance(tables: np.ndarray, rows: np.ndarray, label: int | None) -> np.ndarray:
     """Return the variance of each gap if all rounds shared one rate: ``p(1-p)/e``, ``(T, m)``.
 
@@ -201,9 +207,7 @@ def _mean_and_interval(
     values, weights = values[known], weights[known]
     if not len(values):
         return np.array(np.nan), np.full(2, np.nan)
-    times = np.random.default_rng(_SEED).multinomial(
-        len(values), np.full(len(values), 1 / len(values)), size=NUM_DRAWS
-    )
+    times = resampled(len(values))
     mean = np.array((values @ weights) / weights.sum())
     draws = (times @ (values * weights)) / (times @ weights)
     return mean, np.quantile(draws, ((1 - level) / 2, (1 + level) / 2))

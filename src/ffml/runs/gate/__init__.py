@@ -7,7 +7,12 @@ from typing import Any
 from ffml.base import FFMLError
 from ffml.online.metrics import NOTIONS
 from ffml.runs.gate._alarm import alarm_finding
-from ffml.runs.gate._asked import gap_findings, ratio_findings, violation_finding
+from ffml.runs.gate._asked import (
+    gap_findings,
+    pooled_ratio_finding,
+    ratio_findings,
+    violation_finding,
+)
 from ffml.runs.gate._finding import (
     ANSWERS,
     EXIT_CODES,
@@ -40,6 +45,7 @@ def check(
     run_dir: str | Path,
     *,
     max_gap: float | None = None,
+    min_ratio: float | None = None,
     notion: str | None = None,
     min_dp: float | None = None,
     min_eo: float | None = None,
@@ -64,8 +70,11 @@ def check(
         run_dir: folder of a run.
         max_gap: largest gap between the decision rates of the groups (0.05: five percentage
             points), for the long-run gap and for the typical gap (`ffml.metrics.gap_statistics`).
-        notion: among whom ``max_gap`` compares: demographic-parity (the default: everybody),
-            equal-opportunity or equalized-odds.
+        min_ratio: smallest share of the higher rate that the lower one is, of each group and the
+            others, all judged rows pooled (`ffml.metrics.ratio_statistics`): what ``ffml run
+            --min-ratio`` asks for.
+        notion: among whom ``max_gap`` and ``min_ratio`` compare: demographic-parity (the default:
+            everybody), equal-opportunity or equalized-odds.
         min_dp: smallest demographic parity ratio: of all judged rows pooled, and within tasks,
             where it is ``1 - typical gap / the higher of the two pooled rates``.
         min_eo: smallest equalized odds ratio, likewise among the rows of each label.
@@ -74,7 +83,7 @@ def check(
         rounds: "all", or "last-third".
         allow_unfinished: judge an unfinished run by the rounds that it has.
     """
-    _refuse_misuse(max_gap, notion, min_dp, min_eo, max_violation, rounds)
+    _refuse_misuse(max_gap, min_ratio, notion, min_dp, min_eo, max_violation, rounds)
     run = judged_rounds(Path(run_dir))
     findings = [_rounds_finding(run, allow_unfinished)]
     if rounds == "last-third":
@@ -83,6 +92,8 @@ def check(
         findings += gap_findings(run, max_gap, notion or "demographic-parity")
         if rounds == "all":  # the last third begins elsewhere at every look
             findings.append(alarm_finding(run, max_gap, notion or "demographic-parity"))
+    if min_ratio is not None:
+        findings.append(pooled_ratio_finding(run, min_ratio, notion or "demographic-parity"))
     for metric, least in (("dp", min_dp), ("eo", min_eo)):
         if least is not None:
             findings += ratio_findings(run, metric, least)
@@ -114,21 +125,27 @@ def _rounds_finding(run: JudgedRounds, allow_unfinished: bool) -> Finding:
 
 def _refuse_misuse(
     max_gap: float | None,
+    min_ratio: float | None,
     notion: str | None,
     min_dp: float | None,
     min_eo: float | None,
     max_violation: float | None,
     rounds: str,
 ) -> None:
-    if max_gap is min_dp is min_eo is max_violation is None:
-        raise FFMLError("nothing to check; give --max-gap, --min-dp, --min-eo or --max-violation")
-    for name, limit in (("max-gap", max_gap), ("min-dp", min_dp), ("min-eo", min_eo)):
+    if max_gap is min_ratio is min_dp is min_eo is max_violation is None:
+        raise FFMLError(
+            "nothing to check; give --max-gap, --min-ratio, --min-dp, --min-eo or --max-violation"
+        )
+    shares = {"max-gap": max_gap, "min-ratio": min_ratio, "min-dp": min_dp, "min-eo": min_eo}
+    for name, limit in shares.items():
         if limit is not None and not 0 <= limit <= 1:
             raise FFMLError(f"--{name} must be between 0 and 1, got {limit}")
     if max_violation is not None and not 0 <= max_violation < float("inf"):
         raise FFMLError(f"--max-violation must be >= 0, got {max_violation}")
-    if notion is not None and max_gap is None:
-        raise FFMLError("--notion says whom --max-gap compares; give --max-gap too")
+    if notion is not None and max_gap is min_ratio is None:
+        raise FFMLError(
+            "--notion says whom --max-gap and --min-ratio compare; give one of these too"
+        )
     if notion is not None and notion not in NOTIONS:
         raise FFMLError(f"--notion must be one of {', '.join(NOTIONS)}, got '{notion}'")
     if rounds not in PARTS:

@@ -60,6 +60,21 @@ def one_task_gap_finding(run: JudgedRounds, most: float, notion: str) -> Finding
     return decisive(found)
 
 
+def pooled_ratio_finding(run: JudgedRounds, least: float, notion: str) -> Finding:
+    """Compare the ratio of rates, all rows pooled, with the least that is allowed."""
+    found = []
+    for column in run.columns:
+        tables, names = present_groups(run.tables[column.name], column)
+        if why := metrics.undefined_reasons(tables.sum(0), names).get("dp"):
+            found.append(unmeasured(f"ratio ({column.name})", "at least", least, why))
+            continue
+        for one in metrics.ratio_statistics(tables, names, notion):
+            what = f"ratio of the rates ({column.name}: {one.comparison})"
+            finding = at_least(what, least, one.ratio, one.low, one.high)
+            found.append(if_enough_rounds(finding, one.rounds))
+    return decisive(found)
+
+
 def ratio_findings(run: JudgedRounds, metric: str, least: float) -> list[Finding]:
     """Compare DP or EO with the least that is allowed: of all rows pooled, and within tasks."""
     pooled, within = [], []

@@ -86,6 +86,8 @@ def best_in_hindsight(
     """
     positive(radius=radius, tolerance=tolerance)
     horizons = checked_rounds(game, rounds)
+    if np.any(bounds(game.problem).share):
+        raise FFMLError("the best in hindsight is known for largest gaps only; ask for max_gap")
     game = on_device(game)
     template = jax.tree.map(lambda leaf: leaf[0], game.params)
 

@@ -13,6 +13,7 @@ MEASURING = {
     "method": "use --method",
     "seed": "use --seeds",
     "rounds": "use --rounds",
+    "min_ratio": "use --set",
     "validation_fraction": "use --set",
     "augment_to": "use --set",
     "judge_from": "the middle third of the rounds judges",
