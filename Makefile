@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: help demo test format bench clean
+.PHONY: help demo test format bench profile clean
 
 help:            ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -31,8 +31,12 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## Time per outer iteration at the paper's Bank shape
-	$(BIN)/python benchmarks/outer_iteration.py
+bench: $(READY)  ## Time an outer iteration side by side with others (3 minutes)
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]' || echo "torch, torchopt and higher could not be installed: they are left out"
+	$(BIN)/python benchmarks/outer_iteration.py --json runs/bench.json
+
+profile: $(READY) ## Trace rounds, and print where their time goes
+	$(BIN)/python benchmarks/profile_round.py
 
 clean:           ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -41,9 +41,14 @@ SMALL = {
         ["--kills", "1", "--updates", "2", "--months", "1", "--rows", "60"],
         r"(?s)1 SIGKILLs, 1 times to the end, 0 of them different.*updates of 60 rows.*      2 ",
     ),
+    "benchmarks/first_result.py": (["--repeats", "1", "--only", "help"], r"--help \| warm \| \d"),
     "benchmarks/outer_iteration.py": (
-        ["--iterations", "1", "--model", "linear", "--tasks", "2", "--devices", "1"],
-        r"outer iteration: \d+\.\d ms",
+        ["--small", "--repeats", "1", "--json", "b.json"],
+        r"(?s)ffml, paper's recipe \| 1 device .*bare JAX.*written: b.json",
+    ),
+    "benchmarks/profile_round.py": (
+        ["--data", "synthetic", "--rounds", "2", "--out", "trace"],
+        r"(?s)default on synthetic.*ffml on synthetic.*learn: update.*matrix products",
     ),
     "benchmarks/promise.py": (
         ["--small", "--seeds", "0", "--jobs", "1", "--asked", "0.05", "--figure", "f.svg"],

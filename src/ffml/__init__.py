@@ -4,10 +4,7 @@ Names are loaded when they are first used, so that ``import ffml`` costs nothing
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any
-
-__version__ = version("ffml")
 
 _SUBMODULES = {
     "analysis": "ffml.studies.analysis",
@@ -38,6 +35,10 @@ __all__ = ["__version__", *_SUBMODULES, *_NAMES]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("ffml")
     if name in _SUBMODULES:
         return import_module(_SUBMODULES[name])
     if name in _NAMES:

@@ -6,11 +6,14 @@ Two kinds of object live here. What *people* hand in and get back (``Schema``, `
 can be jitted, vmapped, differentiated and sharded.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np  # where it is used, so that the command line's help need not wait for it
 
 Array = Any  # a NumPy or JAX array
 Params = Any  # a pytree of arrays
@@ -70,6 +73,8 @@ class Schema:
 
     def memberships(self, groups: np.ndarray) -> np.ndarray:
         """Turn group codes ``(n, columns)`` into 0/1 memberships ``(n, contrasts)``."""
+        import numpy as np
+
         return np.concatenate(
             [
                 groups[:, [i]] == (np.arange(1, 2) if k == 2 else np.arange(k))
@@ -196,7 +201,7 @@ class Problem(NamedTuple):
     """Minimise ``loss`` while the gaps of all ``constraints`` keep within their bounds."""
 
     model: Model
-    loss: Callable[[Params, Batch], Array]  # -> ()
+    cost: Callable[[Params, Array, Batch], Array]  # params, their logits, batch -> ()
     constraints: tuple[Constraint, ...]
     schema: Schema
     positive_weight: float = 1.0  # what a missed positive costs, in false alarms
@@ -209,6 +214,10 @@ class Problem(NamedTuple):
     def apply(self) -> Callable[[Params, Array], Array]:
         """The model: parameters and features to logits."""
         return self.model.apply
+
+    def loss(self, params: Params, batch: Batch) -> Array:
+        """Return what is minimised: ``()``."""
+        return self.cost(params, self.apply(params, batch.x), batch)
 
     @property
     def constraint_names(self) -> tuple[str, ...]:

@@ -39,7 +39,8 @@ def test_means_over_tasks_by_hand(float64, outer, loss, constraint, gap):
         bound=0.02, score=lambda h, batch: batch.x[:, 0] * batch.s[:, 0]
     )
     problem = problem._replace(
-        constraints=(notion,), loss=lambda theta, batch: jnp.abs(batch.x[:, 0]) @ batch.mask / 4
+        constraints=(notion,),
+        cost=lambda theta, logits, batch: jnp.abs(batch.x[:, 0]) @ batch.mask / 4,
     )
     seen = outer(problem, jnp.zeros(3), draw(jax.random.key(0), tasks, 2))
     found = seen.loss, seen.constraint[0], seen.gaps[0]

@@ -8,6 +8,7 @@ from ffml.border import positive
 from ffml.methods._online import online_learner
 from ffml.methods.primal_dual import descend, project_to_ball
 from ffml.problem.gaps import constraint, measurable
+from ffml.problem.measures import measures
 
 
 def gen_olc(
@@ -55,17 +56,15 @@ def gen_olc(
         positive(strong_convexity=strong_convexity)
     scale = (problem.num_constraints + 1) * gradient_bound**2  # σ
 
-    def clipped(theta: Params, rows: Batch) -> Array:
-        return jnp.maximum(constraint(problem, theta, rows), 0.0)
-
     def clipped_lagrangian(theta: Params, lam: Array, rows: Batch) -> Array:
-        return problem.loss(theta, rows) + lam @ clipped(theta, rows)
+        seen = measures(problem, theta, rows)
+        return seen.loss + lam @ jnp.maximum(seen.constraint, 0.0)
 
     def rule(theta: Params, lam: Array, rows: Batch, t: Array) -> tuple[Params, Array]:
         step_size = lr if strong_convexity is None else strong_convexity / (t + 1)  # η_t
         slope = jax.grad(clipped_lagrangian)(theta, lam, rows)
         new_theta = project_to_ball(descend(theta, slope, step_size), radius)
-        best = clipped(new_theta, rows) / (scale * step_size)
+        best = jnp.maximum(constraint(problem, new_theta, rows), 0.0) / (scale * step_size)
         return new_theta, jnp.where(measurable(problem, rows) > 0, best, lam)
 
     return online_learner(problem, rule, radius=radius, num_steps=num_steps, shots=shots)

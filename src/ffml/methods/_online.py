@@ -12,7 +12,7 @@ from ffml.border import at_least, positive
 from ffml.methods.info import looked_at, nothing_seen
 from ffml.methods.primal_dual import project_to_ball
 from ffml.methods.sampling import draw_support_and_query
-from ffml.problem.gaps import constraint, gaps
+from ffml.problem.measures import measures
 
 Rule = Callable[[Params, Array, Batch, Array], tuple[Params, Array]]
 # ^ θ_t, λ_t, rows of the current task, t = 1, 2, … -> θ_{t+1}, λ_{t+1}
@@ -63,8 +63,8 @@ def online_learner(
             (theta, lam, step), info = carry
             rows, _ = draw_support_and_query(jax.random.fold_in(key, i), task, shots)
             new_theta, new_lam = rule(theta, lam, rows, step + 1)
-            seen = problem.loss(theta, rows), constraint(problem, theta, rows)
-            info = looked_at(info, *seen, gaps(problem, theta, rows))
+            seen = measures(problem, theta, rows)
+            info = looked_at(info, seen.loss, seen.constraint, seen.gaps)
             return OnlineState(new_theta, new_lam, step + 1), info
 
         return lax.fori_loop(0, num_steps, move, (OnlineState(*state), nothing_seen(problem)))

@@ -9,7 +9,7 @@ from jax import lax
 from ffml.base import Array, Batch, Params, Problem
 from ffml.border import at_least, positive
 from ffml.methods.primal_dual import ascend, descend, lagrangian
-from ffml.problem.gaps import constraint
+from ffml.problem.measures import measures
 
 Inner = Callable[[Problem, Params, Array, Batch], Params]  # problem, θ, λ, support -> θ_k
 
@@ -55,18 +55,24 @@ def _steps(lr: float, num_steps: int, shrinkage: float, constrained: bool) -> In
             problem = problem._replace(constraints=())
             multipliers = jnp.zeros(0)
 
-        def step(pair: tuple[Params, Array]) -> tuple[Params, Array]:
-            theta, lam = pair
-            slope = jax.grad(lagrangian, argnums=1)(problem, theta, lam, support)
-            theta = descend(theta, slope, step_size)  # Eq. 6
-            return theta, ascend(lam, constraint(problem, theta, support), step_size)  # Eq. 7
+        def look(theta: Params) -> tuple[Array, Array]:
+            seen = measures(problem, theta, support)
+            return seen.loss, seen.constraint
 
-        pair = (params, multipliers)
+        def dual_then_primal(pair: tuple[Params, Array]) -> tuple[Params, Array]:
+            theta, lam = pair
+            (loss, g), slopes = jax.vjp(look, theta)  # one look at θ_k serves both steps
+            lam = ascend(lam, g, step_size)  # Eq. 7
+            (slope,) = slopes((jnp.ones_like(loss), lam))
+            return descend(theta, slope, step_size), lam  # Eq. 6
+
+        slope = jax.grad(lagrangian, argnums=1)(problem, params, multipliers, support)
+        pair = descend(params, slope, step_size), multipliers  # Eq. 6
         if num_steps > MOST_UNROLLED_STEPS:
-            return lax.fori_loop(0, num_steps, lambda _, pair: step(pair), pair)[0]
-        for _ in range(num_steps):
-            pair = step(pair)
-        return pair[0]
+            return lax.fori_loop(1, num_steps, lambda _, pair: dual_then_primal(pair), pair)[0]
+        for _ in range(1, num_steps):
+            pair = dual_then_primal(pair)
+        return pair[0]  # nobody asks for the λ_k of the last step
 
     return inner
 

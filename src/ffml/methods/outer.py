@@ -1,6 +1,7 @@
 """The outer level: what the tasks in memory ask of the meta pair, at their adapted θ'_k (Eq. 8)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -10,14 +11,12 @@ from ffml.base import Array, Batch, Params, Problem
 from ffml.border import at_least
 from ffml.problem.gaps import (
     bounds,
-    constraint,
     effective_rows,
     gap_variance,
-    gaps,
-    higher_rates,
     measurable,
     violation,
 )
+from ffml.problem.measures import measures
 
 # Variance of gaps from task to task, in variances of a single decision: tasks differ by about
 # 0.1 in their gaps however many rows they have, so a large one counts at most as much as 20 rows.
@@ -53,12 +52,11 @@ def mean_over_tasks() -> Outer:
         queries = drawn.queries
         counts = weights[:, None] * jax.vmap(lambda query: measurable(problem, query))(queries)
         share = counts.sum(0)
-        values = jax.vmap(lambda theta, query: constraint(problem, theta, query))(adapted, queries)
-        own = jax.vmap(lambda theta, query: gaps(problem, theta, query))(adapted, queries)
+        own = jax.vmap(partial(measures, problem))(adapted, queries)
         return Seen(
-            loss=weights @ jax.vmap(problem.loss)(adapted, queries),
-            constraint=_mean(counts, values),
-            gaps=_mean(counts, own),
+            loss=weights @ own.loss,
+            constraint=_mean(counts, own.constraint),
+            gaps=_mean(counts, own.gaps),
             share=share,
         )
 
@@ -86,16 +84,15 @@ def pooled(penalty: float = 0.0) -> Outer:
         rows = jax.vmap(lambda query: effective_rows(problem, query))(queries)
         counts = _normalised(task_precision(usable[:, None] * rows))
         share = counts.sum(0)
-        own = jax.vmap(lambda theta, query: gaps(problem, theta, query))(adapted, queries)
-        higher = jax.vmap(lambda theta, query: higher_rates(problem, theta, query))
-        mean_gaps, mean_higher = _mean(counts, own), _mean(counts, higher(adapted, queries))
+        own = jax.vmap(partial(measures, problem))(adapted, queries)
+        mean_gaps, mean_higher = _mean(counts, own.gaps), _mean(counts, own.higher)
         price: Array = 0.0
         if charged:
-            chance = jax.vmap(lambda theta, query: gap_variance(problem, theta, query))
-            squares = (own - bounds(problem).center) ** 2 - chance(adapted, queries)
+            chance = jax.vmap(partial(gap_variance, problem))(own.logits, queries)
+            squares = (own.gaps - bounds(problem).center) ** 2 - chance
             price = penalty * _mean(counts, squares).sum()
         return Seen(
-            loss=weights @ jax.vmap(problem.loss)(adapted, queries),
+            loss=weights @ own.loss,
             constraint=jnp.where(share > 0, violation(problem, mean_gaps, mean_higher), 0.0),
             gaps=mean_gaps,
             share=share,

@@ -5,12 +5,13 @@ import jax.numpy as jnp
 import optax
 
 from ffml.base import Array, Batch, Params, Problem
-from ffml.problem.gaps import constraint
+from ffml.problem.measures import measures
 
 
 def lagrangian(problem: Problem, params: Params, multipliers: Array, batch: Batch) -> Array:
     """``f(θ) + Σ_i λ_i g_i(θ)``, Eq. (5) of the paper."""
-    return problem.loss(params, batch) + multipliers @ constraint(problem, params, batch)
+    seen = measures(problem, params, batch)
+    return seen.loss + multipliers @ seen.constraint
 
 
 def descend(params: Params, gradient: Params, step_size: Array) -> Params:

@@ -1,6 +1,6 @@
 """Class-balanced, disjoint support and query draws, under jit."""
 
-from typing import NamedTuple
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -18,56 +18,43 @@ def draw_support_and_query(key: Array, task: LabelledTask, shots: int) -> tuple[
     at random into halves first, and each half is drawn with replacement; a half without rows is
     masked.
     """
-    key_negative, key_positive = jax.random.split(key)
     num_rows = task.x.shape[0]
-    negative = _draw_class(key_negative, task.counts[0], num_rows, shots)
-    positive = _draw_class(key_positive, task.counts[1], num_rows, shots)
-    labels = jnp.repeat(jnp.array([0.0, 1.0]), shots)
-
-    def places(part: int) -> Array:
-        return jnp.concatenate([negative[part].places, task.counts[0] + positive[part].places])
-
-    rows = jnp.concatenate([places(0), places(1)])  # one gather for both
+    draw = jax.vmap(partial(_draw_class, num_rows=num_rows, shots=shots))  # one program for both
+    places, distinct = draw(jax.random.split(key), task.counts)  # leading axes: class, part
+    first = jnp.array([0, task.counts[0]])[:, None, None]  # negatives are in front
+    rows = jnp.swapaxes(first + places, 0, 1).ravel()  # one gather for both parts
     x, s = jnp.asarray(task.x)[rows], jnp.asarray(task.s)[rows]
+    labels = jnp.repeat(jnp.array([0.0, 1.0]), shots)
     size = task.totals.sum()
     weight = jnp.repeat(task.totals / jnp.maximum(size, 1), shots)
     pool_size = (size + 1) // 2
 
     def batch(part: int, pool_size: Array) -> Batch:
         here = slice(2 * shots * part, 2 * shots * (part + 1))
-        worth = jnp.stack([negative[part].distinct, positive[part].distinct])
-        distinct = jnp.repeat(worth, shots)
-        mask = (distinct > 0) * 1.0
-        return Batch(x[here], labels, s[here], mask, mask * weight, pool_size, distinct)
+        worth = jnp.repeat(distinct[:, part], shots)
+        mask = (worth > 0) * 1.0
+        return Batch(x[here], labels, s[here], mask, mask * weight, pool_size, worth)
 
     return batch(0, pool_size), batch(1, size - pool_size)
 
 
-class _Drawn(NamedTuple):
-    """Rows of one class for one part."""
+def _draw_class(key: Array, count: Array, *, num_rows: int, shots: int) -> tuple[Array, Array]:
+    """Draw support and query rows among the ``count`` rows of one class.
 
-    places: Array  # (shots,) among the rows of the class
-    distinct: Array  # () 1 / the times that each was drawn, on average; 0 if there are none
-
-
-def _draw_class(key: Array, count: Array, num_rows: int, shots: int) -> tuple[_Drawn, _Drawn]:
-    """Draw support and query rows among the ``count`` rows of one class."""
-    key_order, key_support, key_query = jax.random.split(key, 3)
+    Returns:
+        ``(2, shots)`` places among the rows of the class, for support and for query, and ``(2,)``
+        1 / the times that each was drawn, on average; 0 if there are none.
+    """
+    key_order, *keys = jax.random.split(key, 3)
     order = _random_order(key_order, count, num_rows)
-    enough = count >= 2 * shots
     half = (count + 1) // 2
-    first = jnp.arange(shots)
-    support = jnp.where(enough, first, _with_replacement(key_support, half, shots))
-    query = jnp.where(
-        enough, shots + first, half + _with_replacement(key_query, count - half, shots)
-    )
-    return (
-        _Drawn(order[support], jnp.where(enough, 1.0, _worth(half, shots))),
-        _Drawn(
-            order[jnp.minimum(query, num_rows - 1)],
-            jnp.where(enough, 1.0, _worth(count - half, shots)),
-        ),
-    )
+    halves = jnp.array([half, count - half])
+    several = jax.vmap(partial(_with_replacement, shots=shots))(jnp.stack(keys), halves)
+    once = jnp.arange(2 * shots).reshape(2, shots)
+    enough = count >= 2 * shots
+    chosen = jnp.where(enough, once, several + jnp.array([0, half])[:, None])
+    places = order[jnp.minimum(chosen, num_rows - 1)]
+    return places, jnp.where(enough, 1.0, _worth(halves, shots))
 
 
 def _random_order(key: Array, count: Array, num_rows: int) -> Array:

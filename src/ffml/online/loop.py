@@ -106,7 +106,8 @@ class OnlineLoop:
         self._adapt, self._update = compiled(self.learner.adapt), compiled(self.learner.update)
         self._key = jax.random.key(self.seed)
         if self.state is None:
-            self.state = jax.device_get(self.learner.init(jax.random.fold_in(self._key, 0)))
+            init = compiled(self.learner.init)
+            self.state = jax.device_get(init(jax.random.fold_in(self._key, 0)))
         self.memory = Memory(self.schema, self.memory_settings)
         self.violation = np.zeros(self.problem.num_constraints)
         self.clipped_violation = np.zeros(self.problem.num_constraints)

@@ -44,16 +44,16 @@ def fair_classification(
     for constraint in constraints:
         _check_bounds(constraint, len(schema.contrasts))
     false_alarm, missed = label_costs(positive_weight)
+    penalised = isinstance(l2, jax.core.Tracer) or l2 > 0
 
-    def loss(params: Params, batch: Batch) -> Array:
-        logits = model.apply(params, batch.x)
+    def cost(params: Params, logits: Array, batch: Batch) -> Array:
         cross_entropy = jax.nn.softplus(logits) - batch.y * logits
-        cost = jnp.where(batch.y > 0, missed, false_alarm)
-        mean = (cost * cross_entropy) @ batch.mask / jnp.maximum(batch.mask.sum(), 1)
-        return mean + l2 / 2 * optax.tree.norm(params, squared=True)
+        price = jnp.where(batch.y > 0, missed, false_alarm)
+        mean = cross_entropy @ (price * batch.mask / jnp.maximum(batch.mask.sum(), 1))
+        return mean + l2 / 2 * optax.tree.norm(params, squared=True) if penalised else mean
 
     compared = constraints if natural_rates else tuple(map(as_drawn, constraints))
-    return Problem(model, loss, compared, schema, positive_weight)
+    return Problem(model, cost, compared, schema, positive_weight)
 
 
 def label_costs(positive_weight: float) -> tuple[float, float]:

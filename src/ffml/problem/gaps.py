@@ -15,7 +15,11 @@ from ffml.base import Array, Band, Batch, Comparison, Constraint, Params, Proble
 
 def gaps(problem: Problem, params: Params, batch: Batch) -> Array:
     """Return the signed gaps of the scores that are learned from; 0 where not measurable."""
-    logits = problem.apply(params, batch.x)
+    return score_gaps(problem, problem.apply(params, batch.x), batch)
+
+
+def score_gaps(problem: Problem, logits: Array, batch: Batch) -> Array:
+    """Return the signed gaps of the scores that are learned from, of any logits."""
     return _by_entry(problem, batch, lambda c, rows: _gap(c.score(logits, batch), batch, rows))
 
 
@@ -24,9 +28,8 @@ def judged_gaps(problem: Problem, logits: Array, batch: Batch) -> Array:
     return _by_entry(problem, batch, lambda c, rows: _gap(c.judged(logits, batch), batch, rows))
 
 
-def higher_rates(problem: Problem, params: Params, batch: Batch) -> Array:
+def higher_rates(problem: Problem, logits: Array, batch: Batch) -> Array:
     """Return the higher mean score of each comparison's two sides; 0 where not measurable."""
-    logits = problem.apply(params, batch.x)
     return _by_entry(problem, batch, lambda c, rows: _higher(c.score(logits, batch), batch, rows))
 
 
@@ -37,15 +40,23 @@ def judged_higher_rates(problem: Problem, logits: Array, batch: Batch) -> Array:
 
 def constraint(problem: Problem, params: Params, batch: Batch) -> Array:
     """Return g of the paper, feasible where ``g <= 0``; 0 where not measurable."""
-    higher = higher_rates(problem, params, batch)
-    values = violation(problem, gaps(problem, params, batch), higher)
-    return jnp.where(effective_rows(problem, batch) > 0, values, 0.0)
+    logits = problem.apply(params, batch.x)
+    higher = higher_rates(problem, logits, batch)
+    return bounded(problem, score_gaps(problem, logits, batch), higher, batch)
+
+
+def bounded(problem: Problem, gaps: Array, higher: Array, batch: Batch) -> Array:
+    """Return g of a batch's gaps and higher rates; 0 where not measurable."""
+    return jnp.where(effective_rows(problem, batch) > 0, violation(problem, gaps, higher), 0.0)
 
 
 def violation(problem: Problem, gaps: Array, higher: Array) -> Array:
     """Return by how much gaps exceed their bounds: ``|gap - center| - width - share · higher``."""
     center, width, share = bounds(problem)
-    return jnp.abs(gaps - center) - width - share * higher
+    beyond = jnp.abs(gaps - center) - width
+    if isinstance(share, np.ndarray) and not share.any():
+        return beyond  # compiled programs compute no higher rates, and no slopes of them
+    return beyond - share * higher
 
 
 def bounds(problem: Problem) -> Band:
@@ -53,11 +64,8 @@ def bounds(problem: Problem) -> Band:
     contrasts = len(problem.schema.contrasts)
     bands = [_band(constraint, contrasts) for constraint in problem.constraints]
     nothing = np.zeros(0, _float())
-    # Bounds are mostly numbers that somebody gave, for which NumPy is a hundred times as fast.
-    given = all(isinstance(part, np.ndarray) for band in bands for part in band)
-    joined = np.concatenate if given else jnp.concatenate
     empty = Band(nothing, nothing, nothing)
-    return Band(*(joined(parts) for parts in zip(empty, *bands, strict=True)))
+    return Band(*(_joined(parts) for parts in zip(empty, *bands, strict=True)))
 
 
 def shifted(problem: Problem, shift: Array) -> Problem:
@@ -81,14 +89,13 @@ def measurable(problem: Problem, batch: Batch) -> Array:
     return (effective_rows(problem, batch) > 0) * 1.0
 
 
-def gap_variance(problem: Problem, params: Params, batch: Batch) -> Array:
+def gap_variance(problem: Problem, logits: Array, batch: Batch) -> Array:
     """Estimate how much of a squared gap is chance.
 
     The difference of two means of ``n₁`` and ``n₂`` rows with variance v has the variance
     ``v (1/n₁ + 1/n₂)``. v is estimated without bias, so that ``gap² - gap_variance`` is, on
     average, the square of the gap that many rows would show.
     """
-    logits = problem.apply(params, batch.x)
 
     def by_chance(c: Constraint, rows: Array) -> Array:
         count = row_count(rows[:, None], batch.distinct_share)
@@ -177,6 +184,15 @@ def _repeated(part: Array, entries: int) -> Array:
     """Write a bound out for all entries, with JAX only where it is traced or computed."""
     library = jnp if isinstance(part, jax.Array) else np
     return library.broadcast_to(library.asarray(part, _float()), (entries,))
+
+
+def _joined(parts: tuple[Array, ...]) -> Array:
+    """Put bounds one behind the other.
+
+    They are mostly numbers that somebody gave, for which NumPy is a hundred times as fast.
+    """
+    given = all(isinstance(part, np.ndarray) for part in parts)
+    return np.concatenate(parts) if given else jnp.concatenate(parts)
 
 
 def _float() -> np.dtype:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ffml.base import Array, Batch, LabelledTask, Learner, Method, Model, Params, Problem
+from ffml.base import Array, LabelledTask, Learner, Method, Model, Params, Problem
 from ffml.border import at_least
 from ffml.draws import generator
 from ffml.methods._refit import needed
@@ -116,11 +116,8 @@ def _with_columns(problem: Problem, compared: tuple[str, ...]) -> Problem:
     def apply(params: Params, x: Array) -> Array:
         return problem.model.apply(params, seen(x))
 
-    def loss(params: Params, batch: Batch) -> Array:
-        return problem.loss(params, batch._replace(x=seen(batch.x)))
-
     model = Model(problem.model.init, apply)
-    return problem._replace(model=model, loss=loss, schema=extended)
+    return problem._replace(model=model, schema=extended)
 
 
 def _some_rows(rng: np.random.Generator, rows: Rows) -> Rows:

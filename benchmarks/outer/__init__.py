@@ -1,0 +1,1 @@
+"""Contenders of the benchmark ``outer_iteration.py``: the same outer iteration, written by many."""

@@ -1,0 +1,1 @@
+"""What `profile_round.py` needs."""
