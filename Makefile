@@ -1,8 +1,10 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both set themselves up.
+# `make test EXTRAS=test,engines` installs Ray, Spark and Dask too, and runs their tests.
 PYTHON ?= python3
+EXTRAS ?= test
 VENV ?= .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+READY := $(VENV)/.ready-$(EXTRAS)
 
 .PHONY: help demo test format bench profile clean
 
@@ -13,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ffml needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	@echo "Setting up $(VENV) (once; about a minute) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@
 
 demo: $(READY)   ## Learn Adult's 41 tasks with FFML and write a report

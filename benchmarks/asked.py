@@ -16,7 +16,7 @@ from streams import Named, named
 
 from ffml.cli.values import parse_seeds
 from ffml.experiment.build import build
-from ffml.experiment.config import configure_run
+from ffml.experiment.config import RunConfig, configure_run
 from ffml.online.summary import last_third
 from ffml.runtime import configure
 
@@ -113,20 +113,23 @@ def compute(cells: Iterable[Cell], folder: str) -> None:
     for cell in cells:
         start = time.perf_counter()
         given = cell.settings() | {"data_options": cell.stream.options}
-        experiment = build(configure_run(cell.stream.data, given))
-        limit = experiment.config.rounds
-        tasks = list(experiment.stream.tasks())[:limit]
-        rounds = last_third([experiment.loop.step(task) for task in tasks])
-        tables = {
+        result = played(configure_run(cell.stream.data, given))
+        result["seconds"] = time.perf_counter() - start
+        cell.file(Path(folder)).write_text(json.dumps(result), encoding="utf-8")
+
+
+def played(config: RunConfig) -> dict[str, Any]:
+    """Run a configuration, and return what its last third shows."""
+    experiment = build(config)
+    tasks = list(experiment.stream.tasks())[: config.rounds]
+    rounds = last_third([experiment.loop.step(task) for task in tasks])
+    return {
+        "tables": {
             column.name: np.stack([r.tables[column.name] for r in rounds]).tolist()
             for column in experiment.stream.schema.sensitive
-        }
-        result = {
-            "tables": tables,
-            "balanced_accuracy": [r.metrics["balanced_accuracy"] for r in rounds],
-            "seconds": time.perf_counter() - start,
-        }
-        cell.file(Path(folder)).write_text(json.dumps(result), encoding="utf-8")
+        },
+        "balanced_accuracy": [r.metrics["balanced_accuracy"] for r in rounds],
+    }
 
 
 def compared(result: dict[str, Any], least_share: float) -> list[tuple[str, int, np.ndarray]]:

@@ -1,12 +1,13 @@
-"""Updates and late labels: killed at random instants, and many of them in a row.
+"""Updates and late labels: killed at random instants, many in a row, and two at once.
 
     python benchmarks/living.py --kills 100 --updates 2000
 
 A process decides about months without labels and hears of their labels later, in a random order of
 ``ffml.update`` and ``ffml.label``. It is killed with SIGKILL at random instants, and the next one
 does the same commands from the first on: what is done already is passed over. At the end, state,
-tables and report are compared with those of a process left alone. Then a run is updated many times
-with 500 rows, and time and memory of the first and of the last updates are printed.
+tables and report are compared with those of a process left alone. So they are after two processes
+have done all of that at the same time, each trying again where the other one was at work. Then a
+run is updated many times with 500 rows, and time and memory along the way are printed.
 """
 
 import argparse
@@ -30,6 +31,7 @@ import ffml
 from ffml.report import write_model_card, write_report
 from ffml.runs.generations import newest_generation
 
+SHOWN, WINDOW = (20, 50, 100, 200, 400, 700, 1000, 1400, 2000), 20
 SETTINGS = {
     "num_outer_steps": 2,
     "inner.num_steps": 1,
@@ -40,12 +42,10 @@ SETTINGS = {
     "memory_capacity": 8,
 }
 ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
-COMMAND = [
-    *ROLES,
-    "--method=ffml",
-    "--set=data.id=applicant",
-    *(f"--set={n}={v}" for n, v in SETTINGS.items()),
-]
+RECIPES = {
+    "default": ["--set=shots=10"],
+    "ffml": ["--method=ffml", *(f"--set={n}={v}" for n, v in SETTINGS.items())],
+}
 
 
 def month(number, rows):
@@ -59,11 +59,12 @@ def month(number, rows):
     return table.assign(approved=np.where(score > 0, "yes", "no"))
 
 
-def begin(folder, rows):
+def begin(folder, arguments):
     """Run over two months with labels."""
     table = folder.with_suffix(".csv")
-    pd.concat([month(0, rows), month(1, rows)]).to_csv(table, index=False)
-    words = [sys.executable, "-m", "ffml", "run", table, *COMMAND, "--out", folder, "--quiet"]
+    pd.concat([month(0, arguments.rows), month(1, arguments.rows)]).to_csv(table, index=False)
+    words = [sys.executable, "-m", "ffml", "run", table, *ROLES, "--set=data.id=applicant"]
+    words += [*RECIPES[arguments.recipe], "--out", folder, "--quiet"]
     subprocess.run(words, check=True)
 
 
@@ -79,31 +80,47 @@ def commands(months, seed):
 
 
 def work(folder, months, rows, seed):
-    """Do all commands from the first on."""
+    """Do all commands from the first on; wait while another process writes to the run."""
     for kind, number, half in commands(months, seed):
         table = month(number, rows)
         if kind == "update":
-            ffml.update(folder, table.drop(columns="approved"))
+            patiently(ffml.update, folder, table.drop(columns="approved"))
         else:
             part = slice(half * rows // 2, (half + 1) * rows // 2)
-            ffml.label(folder, table[["applicant", "approved"]][part])
+            patiently(ffml.label, folder, table[["applicant", "approved"]][part])
+
+
+def patiently(command, folder, table):
+    while True:
+        try:
+            return command(folder, table)
+        except ffml.FFMLError as error:
+            if "another process is writing" not in str(error):
+                raise
+            print("refused", flush=True)
+            time.sleep(0.05)
 
 
 def worker(folder, arguments):
     words = ["--folder", folder, "--months", arguments.months, "--rows", arguments.rows]
     words += ["--seed", arguments.seed]
-    return subprocess.Popen(
-        [sys.executable, __file__, *map(str, words)], stderr=subprocess.PIPE, text=True
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, __file__, *map(str, words)], **pipes)
 
 
 def finished(folder, arguments):
     """Let a process come to its end; return the seconds it took."""
-    start, child = time.monotonic(), worker(folder, arguments)
-    _, error = child.communicate()
+    start = time.monotonic()
+    ended(worker(folder, arguments))
+    return time.monotonic() - start
+
+
+def ended(child):
+    """Wait for a process; return what it printed."""
+    said, error = child.communicate()
     if child.returncode:
         raise SystemExit(f"exit code {child.returncode}: {error}")
-    return time.monotonic() - start
+    return said
 
 
 def outcome(folder):
@@ -123,22 +140,38 @@ def outcome(folder):
     return numbers, state, summary, tables, decisions, pages
 
 
-def killed(base, arguments):
-    """Kill, go on, and compare, until there were enough kills."""
-    rng, kills, ends, different = random.Random(arguments.seed), 0, 0, 0
-    begin(base / "begun", arguments.rows)
+def undisturbed(base, arguments):
+    """Let one process do everything; return what it came to, and the seconds it took."""
+    begin(base / "begun", arguments)
     folder = base / "run"
     shutil.copytree(base / "begun", folder)
-    finished(folder, arguments)  # compiles; the next one is timed
-    expected = outcome(folder)
-    seconds = finished(folder, arguments)  # finds everything done
+    seconds = finished(folder, arguments)
+    return outcome(folder), seconds
+
+
+def two_at_once(base, expected, arguments):
+    """Let two processes do everything at the same time, and compare."""
+    folder = base / "run"
+    shutil.rmtree(folder)
+    shutil.copytree(base / "begun", folder)
+    children = [worker(folder, arguments) for _ in range(2)]
+    refused = sum(ended(child).count("refused") for child in children)
+    different = outcome(folder) != expected
+    print(f"two processes at once: {refused} times refused, {int(different)} of 1 different")
+    return different
+
+
+def killed(base, expected, seconds, arguments):
+    """Kill, go on, and compare, until there were enough kills."""
+    rng, kills, ends, different = random.Random(arguments.seed), 0, 0, 0
+    folder = base / "run"
     while kills < arguments.kills:
         shutil.rmtree(folder)
         shutil.copytree(base / "begun", folder)
         while kills < arguments.kills:
             child = worker(folder, arguments)
             try:
-                child.wait(seconds * rng.uniform(0.2, 1.6))
+                child.wait(seconds * rng.uniform(0.2, 1.0))
             except subprocess.TimeoutExpired:
                 child.send_signal(signal.SIGKILL)
                 kills += 1
@@ -154,21 +187,24 @@ def killed(base, arguments):
 
 
 def many(base, arguments):
-    """Update a run again and again; compare the first updates with the last."""
-    begin(base / "many", arguments.rows)
-    seconds, memory = [], []
-    for number in range(2, 2 + arguments.updates):
-        start = time.perf_counter()
-        ffml.update(base / "many", month(number, arguments.rows))
-        seconds.append(time.perf_counter() - start)
-        memory.append(resident())
-    tenth = max(len(seconds) // 10, 1)
-    first, last = slice(min(5, tenth), min(5, tenth) + tenth), slice(-tenth, None)
-    print(f"{len(seconds)} updates of {arguments.rows} rows: first and last {tenth}")
-    for name, values, unit in (("time", seconds, "s"), ("memory", memory, "MB")):
-        ends = [statistics.median(values[part] or values) for part in (first, last)]
-        print(f"{name:>7}: {ends[0]:.3f} and {ends[1]:.3f} {unit}, ratio {ends[1] / ends[0]:.2f}")
-    (base / "updates.json").write_text(json.dumps({"seconds": seconds, "megabytes": memory}))
+    """Update a run again and again; print time and memory as it gets longer."""
+    folder = arguments.run or base / "many"
+    if not folder.exists():
+        begin(folder, arguments)
+    done = newest_generation(folder).contents.document["round"] - 2
+    print(f"updates of {arguments.rows} rows; medians of {WINDOW} updates; CPU of all threads")
+    print("updates  CPU s  wall s  memory MB  checkpoint MB")
+    seconds = []
+    for number in range(1 + done, 1 + arguments.updates):
+        table = month(number + 1, arguments.rows)
+        wall, cpu = time.perf_counter(), time.process_time()
+        ffml.update(folder, table)
+        seconds.append((time.process_time() - cpu, time.perf_counter() - wall))
+        if number in SHOWN or number == arguments.updates:
+            cpu, wall = (statistics.median(part) for part in zip(*seconds[-WINDOW:], strict=True))
+            size = newest_generation(folder).path.stat().st_size / 2**20
+            print(f"{number:>7} {cpu:>6.2f} {wall:>7.2f} {resident():>10.0f} {size:>14.2f}")
+            sys.stdout.flush()
 
 
 def resident():
@@ -187,6 +223,8 @@ def main():
     parser.add_argument("--months", type=int, default=6)
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--run", type=Path, help="update this run, or go on with it")
+    parser.add_argument("--recipe", choices=RECIPES, default="default")
     parser.add_argument("--folder", type=Path, help="work on a run; how this script calls itself")
     arguments = parser.parse_args()
     if arguments.folder:
@@ -196,7 +234,11 @@ def main():
     base = Path(tempfile.mkdtemp(prefix="ffml-living-"))
     os.environ.setdefault("FFML_JAX_CACHE", str(base / "jax"))
     ffml.configure()
-    different = killed(base, arguments) if arguments.kills else 0
+    different = 0
+    if arguments.kills:
+        expected, seconds = undisturbed(base, arguments)
+        different += two_at_once(base, expected, arguments)
+        different += killed(base, expected, seconds, arguments)
     if arguments.updates:
         many(base, arguments)
     shutil.rmtree(base)

@@ -14,8 +14,13 @@ import pyarrow.parquet as parquet
 
 from ffml.base import Schema, SensitiveColumn
 from ffml.data.scaling import RunningScaler
-from ffml.data.tables import Preprocessor, open_table
-from ffml.runs.artifact import SavedModel
+from ffml.data.tables import Preprocessor, TableStream, open_table
+from ffml.data.tables._frame import FrameSource
+from ffml.experiment.build import build
+from ffml.experiment.config import configure_run
+from ffml.runs.adapting import adapted
+from ffml.runs.artifact import SavedModel, load_model
+from ffml.runs.directory import RunDirectory
 from ffml.runs.predict import decide, predict_table, write_decisions
 
 
@@ -56,6 +61,32 @@ def random_model(name: str, preprocessor: Preprocessor) -> SavedModel:
     )
 
 
+def learned_model() -> SavedModel:
+    """Learn ten tasks of 1,000 labelled rows with the default recipe."""
+    table, rng = random_table(10_000), np.random.default_rng(1)
+    x = np.stack([table[f"number {i}"].to_numpy() for i in range(5)], axis=1)
+    score = x[:, 0] + x[:, 1] + np.sin(2 * x[:, 2]) + x[:, 3] * x[:, 4]
+    added = {
+        "sex": np.where(x[:, 0] + rng.normal(size=len(x)) > 0, "M", "F"),
+        "approved": np.where(score + rng.normal(size=len(x)) > 0.5, "yes", "no"),
+        "month": np.arange(len(x)) // 1000,
+    }
+    for name, values in added.items():
+        table = table.append_column(name, pa.array(values))
+    roles = {"label": "approved", "positive": "yes", "sensitive": ("sex",), "task": "month"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "loans.parquet"
+        parquet.write_table(table, path)
+        experiment = build(configure_run(str(path), {"max_gap": (0.05,), "data_options": roles}))
+        assert isinstance(experiment.stream, TableStream)
+        encoded = experiment.stream.preprocessor.to_json()
+        run = RunDirectory(Path(folder) / "run", experiment, preprocessing=encoded)
+        run.start()
+        for task in run.tasks():
+            run.add(experiment.loop.step(task))
+        return load_model(run.folder)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -66,16 +97,22 @@ def main() -> None:
         list(open_table(Path(folder) / "table.parquet").batches(table.column_names))
     preprocessor = Preprocessor.fit(table)
     x = preprocessor.transform(table)
-    for name in ("linear", "mlp"):
-        model = random_model(name, preprocessor)
+    for name in ("linear", "mlp", "default recipe"):
+        rule = None
+        if name == "default recipe":
+            model = learned_model()
+            rule = adapted(model, None, FrameSource(table[:10_000], "people"))
+        else:
+            model = random_model(name, preprocessor)
         start = time.process_time()
-        decide(model, x)
+        decide(model, x, rule)
         encoded = rows / (time.process_time() - start)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "table.parquet"
             parquet.write_table(table, path)
             start = time.process_time()
-            write_decisions(predict_table(model, open_table(path)), Path(folder) / "out.parquet")
+            batches = predict_table(model, open_table(path), (), rule)
+            write_decisions(batches, Path(folder) / "out.parquet")
             whole = rows / (time.process_time() - start)
         print(
             f"{name}: {encoded / 1e6:.1f} million rows/s from encoded features, "

@@ -1,6 +1,8 @@
 """Every script in benchmarks/ and scripts/ runs, in a small setting (examples: `test_examples`)."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +19,27 @@ SMALL = {
     ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
     "benchmarks/calibration.py": (["--small"], r"\| recalibrated \| \d+\.\d \|"),
+    "benchmarks/cost_model.py": (["--small", "--hosts", "1", "256"], r"\| 256 \| .* GB \|"),
+    "benchmarks/engines.py": (
+        ["--rows", "3000"],
+        r"(?s)spark: 3,000 rows .*same bytes.*ray: 3,000 rows .*same bytes",
+    ),
+    "benchmarks/flat.py": (
+        ["--rounds", "4", "--refit-rounds", "4", "--window", "2", "--out", "flat.svg"],
+        r"(?s)\*\*default\*\*.*\| 4 \|.*\*\*refit\*\*.*\| 4 \|",
+    ),
     "benchmarks/kill_points.py": (["--kills", "1", "--rounds", "3"], "1 runs finished, 0 of them"),
+    "benchmarks/large.py": (
+        ["--scale", "0.001"],
+        "(?s)features: .* MB.*groups: .* MB.*in a task: .* MB.*.parquet: .* MB.*address space: .*",
+    ),
+    "benchmarks/latency.py": (
+        ["--repeats", "2", "--tasks", "2", "--people", "20"],
+        r"decide about 20 people: median \d+\.\d ms",
+    ),
     "benchmarks/living.py": (
         ["--kills", "1", "--updates", "2", "--months", "1", "--rows", "60"],
-        r"(?s)1 SIGKILLs, 1 times to the end, 0 of them different.*2 updates of 60 rows",
+        r"(?s)1 SIGKILLs, 1 times to the end, 0 of them different.*updates of 60 rows.*      2 ",
     ),
     "benchmarks/first_result.py": (["--repeats", "1", "--only", "help"], r"--help \| warm \| \d"),
     "benchmarks/outer_iteration.py": (
@@ -34,6 +53,10 @@ SMALL = {
     "benchmarks/promise.py": (
         ["--small", "--seeds", "0", "--jobs", "1", "--asked", "0.05", "--figure", "f.svg"],
         r"\| default \| 5 \| ",
+    ),
+    "benchmarks/quality_vs_time.py": (
+        ["--small", "--seeds", "0", "--figure", "f.svg"],
+        r"fairlearn, refitted \| 1 iteration \| ",
     ),
     "benchmarks/same_gap.py": (
         [
@@ -51,8 +74,12 @@ SMALL = {
         ],
         r"\| fairlearn \| ",
     ),
-    "benchmarks/predict_rows.py": (["--rows", "2000"], "mlp: .* million rows/s from Parquet to"),
+    "benchmarks/predict_rows.py": (
+        ["--rows", "2000"],
+        "default recipe: .* million rows/s from Parq",
+    ),
 }
+NEEDS = {"benchmarks/engines.py": ("pyspark", "ray")}
 # These have tests of their own, which run them: `test_api_page` and `test_datasets`.
 ELSEWHERE = {
     "scripts/build_api.py": "test_api_page.py",
@@ -71,9 +98,14 @@ def test_no_script_is_left_out():
 @pytest.mark.parametrize("script", SMALL)
 def test_benchmarks_run(script, tmp_path):
     arguments, printed = SMALL[script]
+    for module in NEEDS.get(script, ()):
+        pytest.importorskip(module, reason=f"{module} is not installed; try: ffml[engines]")
+        if module == "pyspark" and not shutil.which("java"):
+            pytest.skip("Spark needs Java, which is not installed")
     done = subprocess.run(
         [sys.executable, "-X", "utf8", ROOT / script, *arguments],
         cwd=tmp_path,
+        env=os.environ | {"RAY_AUTH_MODE": "disabled"},  # or Ray leaves a token in the home folder
         capture_output=True,
         encoding="utf-8",
         timeout=1800,

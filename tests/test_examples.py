@@ -39,9 +39,20 @@ def who_learns_has_less_regret(lines):
     return learned < 0.7 and still > 0.9
 
 
+def labels_came_later(lines):
+    learned = [line.endswith("learned from: month 7") for line in lines[1:3]]
+    return lines[0] == "month 7: 200 people decided about" and any(learned) and "F: " in lines[-1]
+
+
+def a_grown_table_is_gone_on_with(lines):
+    return lines[0].startswith("nothing new: all tasks of") and "(7)" in lines[0]
+
+
 SHOWS = {
     "own_csv": decisions_were_made,
     "pandas_loop": adapting_helped,
+    "polars_months": labels_came_later,
+    "sql_months": a_grown_table_is_gone_on_with,
     "pipeline": the_tighter_bound_has_the_smaller_gap,
     "custom_constraint": the_constraint_narrowed_the_gap,
     "regret": who_learns_has_less_regret,

@@ -13,7 +13,7 @@ LAYERS = [
     ["online"],
     ["experiment"],
     ["runs"],
-    ["report"],
+    ["report", "scoring"],
     ["studies", "checks", "living"],
     ["estimator", "cli"],
 ]

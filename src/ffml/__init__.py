@@ -15,12 +15,14 @@ _SUBMODULES = {
     "metrics": "ffml.online.metrics",
     "models": "ffml.problem.models",
     "report": "ffml.report",
+    "scoring": "ffml.scoring",
     "tables": "ffml.data.tables",
     "wrappers": "ffml.wrappers",
 }
 _NAMES = {
     "FFMLError": "ffml.base",
     "FairMetaClassifier": "ffml.estimator",
+    "InputDriftWarning": "ffml.base",
     "configure": "ffml.runtime",
     "fair_classification": "ffml.problem.classification",
     "label": "ffml.living",

@@ -23,6 +23,10 @@ class FFMLError(ValueError):
     """A mistake that the caller can mend. The message is one line and names the remedy."""
 
 
+class InputDriftWarning(UserWarning):
+    """Inputs of people to be decided about differ from those that were learned from."""
+
+
 # -- what people hand in ---------------------------------------------------------------------
 
 

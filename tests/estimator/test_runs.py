@@ -1,6 +1,7 @@
 """One state, three faces: what the command line, a function or the classifier began goes on."""
 
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,23 @@ def test_the_classifier_goes_on_with_a_run_of_the_command_line(loans, tmp_path, 
     decided = pd.read_csv("decisions.csv")
     again = FairMetaClassifier.from_run("run").predict_proba(features(loans))[:, 1]
     np.testing.assert_allclose(again, decided.probability, atol=1e-5)
+
+
+def test_people_unlike_those_learned_from_are_warned_of_once_a_call(loans):
+    model = FairMetaClassifier.from_run("run")
+    model.predict(features(loans))  # warnings are errors in tests
+    later = features(loans).assign(income=loans.income / 100)
+    for decide in (
+        model.predict,
+        pickle.loads(pickle.dumps(model)).predict_proba,
+        lambda x: model.adapt(x, loans.approved, sensitive_features=loans.sex),
+        lambda x: model.adapt(
+            features(loans), loans.approved, sensitive_features=loans.sex, unlabelled=x
+        ),
+    ):
+        with pytest.warns(ffml.InputDriftWarning) as found:
+            decide(later)
+        assert len(found) == 1 and "income: about 100 times smaller than before" in str(found[0])
 
 
 def test_the_command_line_goes_on_with_a_classifier(tmp_path, run_main):

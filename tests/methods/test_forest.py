@@ -9,7 +9,6 @@ from threadpoolctl import threadpool_limits
 from ffml.base import FFMLError
 from ffml.methods import forest as module
 from ffml.methods.forest import (
-    BLOCK_ROWS,
     FITTED_TREES,
     fit_boosting,
     fit_forest,
@@ -18,6 +17,7 @@ from ffml.methods.forest import (
     forest_of,
     no_forest,
 )
+from ffml.methods.scoring import BLOCK_ROWS, CELLS, tables_of
 
 
 def rings(rows, seed=0):
@@ -48,6 +48,42 @@ def test_its_logits_are_scikit_learns(fitted):
     np.testing.assert_allclose(
         forest_logits(forest, at_edges), model.decision_function(at_edges), atol=1e-9
     )
+
+
+def walked(forest, x):
+    """Go through the trees, node by node."""
+    node = np.broadcast_to(forest.roots, (len(x), len(forest.roots)))
+    people = np.arange(len(x))[:, None]
+    for _ in range(int(forest.depth)):
+        left = x[people, forest.feature[node]] <= forest.threshold[node]
+        node = np.where(left, forest.left[node], forest.right[node])
+    return float(forest.start) + forest.value[node].sum(1)
+
+
+def test_nobody_needs_to_walk_through_trees(fitted):
+    """Extreme values, missing ones, values at thresholds and next to them."""
+    forest, _ = fitted
+    x = rings(300, seed=2)[0].astype(float)
+    at = np.repeat(forest.threshold[:, None], 4, axis=1)
+    odd = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 0.0])
+    mixed = np.random.default_rng(0).choice([*odd, *at[:, 0]], size=(500, 4))
+    for rows in (x, at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf), mixed):
+        np.testing.assert_array_equal(forest_logits(forest, rows), walked(forest, rows))
+    crowded = forest._replace(threshold=np.where(forest.threshold > 0, 1e300, forest.threshold))
+    np.testing.assert_array_equal(forest_logits(crowded, x), walked(crowded, x))
+    assert max(len(grid.inside) for grid in tables_of(crowded).grids) > 1
+    assert max(len(grid.below) for grid in tables_of(forest).grids) == CELLS + 1
+
+
+def test_damaged_trees_are_refused(fitted):
+    """A node that leads back to the root never ends in a leaf."""
+    forest, _ = fitted
+    left = forest.left.copy()
+    left[left == np.arange(len(left))] = 0
+    with pytest.raises(FFMLError, match=r"^a tree has more than 16 leaves; restore[^\n]*$"):
+        forest_logits(
+            forest._replace(left=left, threshold=forest.threshold.copy()), np.ones((1, 4))
+        )
 
 
 def test_every_path_ends_in_a_leaf_and_all_numbers_are_finite(fitted):

@@ -48,6 +48,15 @@ def test_even_decisions_have_no_gap_on_average():
     assert found.typical < 0.06  # rates of ten rows differ by 0.22 by chance
 
 
+@pytest.mark.parametrize("number", [250, 3000])
+def test_blocks_of_many_rounds_are_as_wide_as_rounds(number):
+    tables = rounds(np.random.default_rng(6), (0.3, 0.5), (60, 40), number)
+    (found,) = gap_statistics(tables)
+    width = 2 * 1.96 * np.sqrt((0.3 * 0.7 / 60 + 0.5 * 0.5 / 40) / number)
+    assert 0.8 * width < found.long_run_high - found.long_run_low < 1.25 * width
+    assert found.long_run_low < 0.2 < found.long_run_high and found.rounds == number
+
+
 def test_over_correction_is_a_gap():
     (found,) = gap_statistics(rounds(np.random.default_rng(4), (0.6, 0.4), (300, 300), 30))
     assert found.long_run < -0.18 and found.typical > 0.18

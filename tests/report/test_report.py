@@ -17,11 +17,12 @@ from ffml.online.metrics import round_gaps, typical_weights
 from ffml.online.reliability import reliability, reliability_counts
 from ffml.online.summary import summarise
 from ffml.report import write_report
+from ffml.report._charts import Chart, Series, condensed
 from ffml.runs.by_column import by_column
 from ffml.runs.files import plain
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
-CHARTS = ["dp", "eo", "accuracy", "loss"]
+CHARTS = ["dp", "eo", "accuracy", "loss", "evidence-0-0"]
 MORE_CHARTS = ["reliability"]
 CONSTRAINT_CHARTS = ["constraint", "multiplier", "violation", "clipped-violation"]
 SEX = {"name": "sex", "groups": ["Female", "Male"]}
@@ -319,7 +320,7 @@ def test_all_charts_are_there_and_described(page):
         f"chart-{key}" for key in CHARTS + MORE_CHARTS + CONSTRAINT_CHARTS
     ]
     labels = [a["aria-label"] for a in page.having("svg", role="img")]
-    assert len(labels) == 9 and len(set(labels)) == 9
+    assert len(labels) == 10 and len(set(labels)) == 10
     assert "41 rounds" in labels[0] and "Undefined in 4 rounds." in labels[0]
     for attributes in page.having("svg"):
         assert attributes.get("role") == "img" or attributes.get("aria-hidden") == "true"
@@ -481,6 +482,27 @@ def test_every_round_is_listed(page):
     assert len(page.table("Round", "demographic-parity[sex=Male]")) == 43
 
 
+def test_of_very_many_rounds_the_last_are_listed_and_neighbours_drawn_together(tmp_path):
+    make_run(tmp_path, num_rounds=900, undefined=(3,), collapsed=())
+    html = write_report(tmp_path).read_text(encoding="utf-8")
+    _, *rows = Page(html).table("Validation", "Undefined because")
+    assert [row[0] for row in rows] == [str(t) for t in range(501, 901)]
+    assert "The last 400 rounds; rounds.csv has all." in html
+    assert html.count("Neighbouring rounds are drawn as their mean.") == 9
+
+
+def test_neighbours_are_drawn_as_the_mean_of_what_is_known():
+    values = np.tile([1.0, np.nan, 3.0, 5.0], 200)
+    values[:2] = np.nan
+    names = tuple(map(str, range(800)))
+    series = [Series("a", values, low=values - 1, high=values + 1)]
+    chart = Chart("k", "t", "c", np.arange(1, 801), series, np.isnan(values), names=names)
+    drawn = condensed(chart)
+    assert np.isnan(drawn.series[0].values[0]) and drawn.series[0].values[1:4].tolist() == [4, 1, 4]
+    assert drawn.series[0].high[1] == 5 and drawn.undefined[:3].tolist() == [True, False, True]
+    assert drawn.places[:3].tolist() == [1, 3, 5] and drawn.names[1] == "2"
+
+
 def test_settings_and_versions(page):
     for text in ("inner.num_steps", "1e+06", "doi:10.24432/C5XW20", "CC BY 4.0", "0.7.0", "51.2"):
         assert text in page.words
@@ -556,7 +578,8 @@ def test_two_columns_five_groups_three_constraints(tmp_path):
 def test_no_constraint_and_no_timings(tmp_path):
     page = page_of(make_run(tmp_path, num_rounds=4, names=(), timings=False))
     assert [a["id"] for a in page.having("figure")] == [
-        f"chart-{key}" for key in CHARTS + MORE_CHARTS
+        f"chart-{key}"
+        for key in CHARTS[:4] + MORE_CHARTS  # nothing was asked for: no evidence
     ]
     assert "given no fairness constraint" in page.words
     assert "Iterations" not in page.words

@@ -17,7 +17,7 @@ from ffml.base import FFMLError
 from ffml.experiment.build import build, build_for
 from ffml.experiment.recipes import Recipe
 from ffml.methods import METHODS
-from ffml.runs.adapting import adapted
+from ffml.runs.adapting import settle
 from ffml.runs.artifact import load_model
 from ffml.runs.checkpoint import Checkpoints
 from ffml.runs.config import rebuilt_experiment, refuse_changes, run_config, saved_config
@@ -372,7 +372,7 @@ def test_the_golden_run_predicts_but_does_not_learn_on():
     message = "^an older ffml wrote this run, .* its model still predicts .* start a new run$"
     for attempt in (
         lambda: rebuilt_experiment(saved_config(GOLDEN / "run")),
-        lambda: adapted(load_model(GOLDEN / "run"), None),
+        lambda: settle(load_model(GOLDEN / "run"), None),
     ):
         with pytest.raises(FFMLError, match=message):
             attempt()

@@ -66,6 +66,20 @@ assert "jax" not in sys.modules, "predict started JAX"
     np.testing.assert_array_equal(decided, probability > 0.5)
 
 
+def test_inputs_unlike_those_learned_from_are_said(learned, tmp_path, run_main):
+    new = pd.read_csv(learned / "loans.csv")
+    new.to_csv(tmp_path / "same.csv", index=False)
+    changed = new.assign(income=new.income * 1000, job=new.job.where(new.index > 80, "pilot"))
+    changed.to_csv(tmp_path / "changed.csv", index=False)
+    for model in (learned / "run", learned / "run" / "model.safetensors"):
+        code, _, err = run_main("predict", model, "same.csv", "--out", "d.csv")
+        assert (code, err) == (0, "")
+        code, out, err = run_main("predict", model, "changed.csv", "--out", "d.csv", "--json")
+        begin = "warning: unlike what was learned from, "
+        assert code == 0 and f"{begin}income: about 1,000 times larger than before" in err
+        assert f"{begin}job: " in err and len(json.loads(out)["warnings"]) == 2
+
+
 def test_adapting_to_support_rows_changes_decisions_but_not_the_model(learned, tmp_path, run_main):
     before = (learned / "run" / "model.safetensors").read_bytes()
     support = write_loans(tmp_path / "support.csv", months=1, seed=9)

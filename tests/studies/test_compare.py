@@ -11,11 +11,13 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from comparisons import tiny_plan, two_methods
+from pandas.testing import assert_frame_equal
 
 from ffml.base import FFMLError
 from ffml.experiment.build import build
 from ffml.experiment.config import RunConfig, configure_run
 from ffml.experiment.recipes import Recipe
+from ffml.experiment.sharing import shared_functions
 from ffml.methods import METHODS
 from ffml.online.metrics import round_gaps
 from ffml.studies.compare import (
@@ -28,6 +30,7 @@ from ffml.studies.compare import (
     unfinished,
 )
 from ffml.studies.compare import _spec as spec_module
+from ffml.studies.compare._run import compute
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +39,21 @@ def stored(tmp_path_factory):
 
 
 # -- cells and their store -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["leader", "twp"])
+def test_runs_of_one_process_share_functions_and_nothing_else(method, tmp_path):
+    all_judge = {"judge_min_rows": 0, "judge_from": 0.0}
+    first, second = tiny_plan([method], (0, 1), settings=all_judge)
+    for cell, store in ((first, "a"), (second, "a"), (second, "b"), (first, "b")):
+        Store(tmp_path / store).save(cell, compute(cell, lambda *at: None))
+    both = [Store(tmp_path / name).load([first, second]) for name in "ab"]
+    assert_frame_equal(*(frame.drop(columns="seconds") for frame in both))
+    alone = build(second.config)
+    shared = [build(cell.config, functions=shared_functions) for cell in (first, second)]
+    assert shared[0].loop.learner is shared[1].loop.learner is not alone.loop.learner
+    losses = [alone.loop.step(task).metrics["loss"] for task in alone.stream.tasks()]
+    assert losses == both[0]["loss"][both[0]["seed"] == 1].tolist()
 
 
 def test_every_setting_makes_another_key():

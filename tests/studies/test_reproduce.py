@@ -17,13 +17,13 @@ from ffml.experiment.build import check_config
 from ffml.experiment.config import configure_run
 from ffml.experiment.recipes import Recipe
 from ffml.online.loop import Round
-from ffml.studies.compare import Store, plan
+from ffml.studies.compare import Store, packed_cell, plan
 from ffml.studies.efficiency import SUPPORT_SIZES, Point
 from ffml.studies.reproduce import ITEMS, QUICK, Reproduction, Setting, duration
 from ffml.studies.reproduce._by_round import by_round
 from ffml.studies.reproduce._charts import LOOKS
 from ffml.studies.reproduce._curve_runs import LEARNING, compute, run_curves
-from ffml.studies.reproduce._curves import CurveSpec, CurveStore
+from ffml.studies.reproduce._curves import CurveSpec, CurveStore, packed_curves
 from ffml.studies.reproduce._figure4 import MAX_DBC, MAX_LOSS, needed
 from ffml.studies.reproduce._paper import DATA, LABELS, SYMBOLS, TABLE_2, TABLE_3
 from ffml.studies.reproduce._table2 import end_task, end_task_table, rescaled
@@ -56,6 +56,8 @@ def test_only_the_paper_setting_says_nothing():
 def test_settings_that_cannot_work():
     with pytest.raises(FFMLError, match="unknown protocol 'papr'; did you mean 'paper'"):
         Setting("papr")
+    with pytest.raises(FFMLError, match="tolerance must be > 0, got 0"):
+        Setting(tolerance=0.0)
     for name in ("iterations", "rounds"):
         with pytest.raises(FFMLError, match=f"{name} must be >= 1, got 0"):
             Setting(**{name: 0})
@@ -74,6 +76,21 @@ def test_runs_follow_the_paper():
     assert by_label["TWP"]["lr"] == by_label["OGDLC"]["lr"] == by_label["GenOLC"]["lr"] == 0.1
     assert {s["model"] for s in by_label.values()} == {"mlp"}
     assert {s["notions"] for s in by_label.values()} == {("dbc",)}
+
+
+def test_a_tolerance_is_for_those_that_learn_from_memory_and_is_said():
+    setting = Setting(tolerance=0.01)
+    assert "reduced setting: rounds end once they have settled within 1 %" in setting.note
+    stops = {
+        cell.label: cell.config.settings.get("stop")
+        for cell in setting.cells(["adult"], list(LABELS))
+    }
+    assert {label for label, stop in stops.items() if stop == "settled"} == {"FFML", "m-FTML"}
+    assert {stop for label, stop in stops.items()} == {"settled", None}
+    for cell in setting.cells(["adult"], ["ffml"]):
+        assert cell.config.settings["stop.tolerance"] == 0.01
+        assert cell.config.settings["num_outer_steps"] == 3000
+        check_config(cell.config)
 
 
 def test_the_quick_setting_does_less_of_everything():
@@ -309,8 +326,10 @@ def test_a_measured_run_is_the_run_itself(tmp_path):
     [cell] = tiny_cells()
     measured, plain, curves = Store(tmp_path / "a"), Store(tmp_path / "b"), CurveStore(tmp_path)
     said = []
-    compute(CurveSpec(cell), lambda *at: said.append(at), curves, measured)
-    play(cell, lambda *at: None, plain)
+    run, curve = compute(CurveSpec(cell), lambda *at: said.append(at))
+    measured.save(cell, run)
+    curves.save(CurveSpec(cell), curve)
+    plain.save(cell, play(cell, lambda *at: None))
     assert said == [(1, 3), (2, 3), (3, 3)]
     frames = [store.load([cell]).drop(columns="seconds") for store in (measured, plain)]
     pd.testing.assert_frame_equal(*frames)
@@ -378,10 +397,10 @@ def stub(made, count):
         loop=SimpleNamespace(schema=SimpleNamespace(sensitive=())),
     )
     for cell in made.cells:
-        made.runs.save(cell, experiment, stub_rounds(cell, count), 60.0)
+        made.runs.save(cell, packed_cell(cell, experiment, stub_rounds(cell, count), 60.0))
     curve = [Point(n, 1 - 0.01 * n, 0.5 - 0.01 * n) for n in SUPPORT_SIZES[:6]]
     for cell in made.measured:
-        made.curves.save(cell, [curve] * count, 6.0)
+        made.curves.save(cell, packed_curves(cell, [curve] * count, 6.0))
 
 
 def texts(figure):

@@ -9,7 +9,7 @@ import pytest
 from ffml.cli.tuning import parse_grid
 
 SMALL = [
-    *("--method", "twp", "--rounds", "6", "--set", "num_steps=2", "--set", "shots=4"),
+    *("--method", "twp", "--set", "rounds=6", "--set", "num_steps=2", "--set", "shots=4"),
     *("--set", "tasks_per_round=2", "--set", "rows_per_task=32"),
 ]
 
@@ -138,7 +138,7 @@ def test_values_of_a_grid():
         ),
         (["synthetic", "--min-validation", "0"], "--min-validation must be >= 1, got 0"),
         (["synthetic", "--min-validation", "500"], "none of the rounds 7 to 13 of 20"),
-        (["synthetic", "--rounds", "0"], "rounds must be >= 1, got 0"),
+        (["synthetic", "--set", "rounds=0"], "rounds must be >= 1, got 0"),
         (["synthetic", "--label", "y"], "--label is for tables of your own"),
         (["synthetic", "--method", "refit", "--grid", "inverse_l2=1,2"], "method 'refit' calls"),
         (["synthetic", "--preset", "papr"], "unknown preset 'papr'; did you mean 'paper'?"),

@@ -22,6 +22,7 @@ from ffml.wrappers import WRAPPERS
 SLOTS = {
     "inner": "how a task adapts",
     "outer": "what the tasks ask for together",
+    "stop": "when a round of learning ends",
     "model": "what turns features into a decision",
 }
 
@@ -29,7 +30,7 @@ SLOTS = {
 class Entry(NamedTuple):
     """Something that a run is put together from."""
 
-    kind: str  # "method", "inner", "outer", "model" or "wrapper"
+    kind: str  # "method", "inner", "outer", "stop", "model" or "wrapper"
     factory: Callable[..., Any]
 
 

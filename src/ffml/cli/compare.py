@@ -60,9 +60,8 @@ def compare(
     sensitive: shared.Sensitive = None,
     task: shared.TaskColumn = None,
     drop: shared.Drop = None,
-    jobs: Annotated[
-        int | None, option(OUTPUT, "Processes at a time. (default: one for each core)")
-    ] = None,
+    jobs: shared.Jobs = None,
+    backend: shared.Backend = None,
     out: Annotated[
         Path, option(OUTPUT, "Folder for results; finished ones are kept. (default: compare)")
     ] = Path("compare"),
@@ -98,6 +97,7 @@ def compare(
         for_some,
         {name: value for name, value in wanted.items() if value is not None},
         jobs=jobs,
+        backend=backend,
         out=out,
         quiet=quiet,
         as_json=json_output,

@@ -40,6 +40,7 @@ def compare_methods(
     wanted: dict[str, Any],
     *,
     jobs: int | None,
+    backend: str | None,
     out: Path,
     quiet: bool,
     as_json: bool,
@@ -52,6 +53,7 @@ def compare_methods(
     from ffml.runs.files import to_json
     from ffml.runs.ownership import check_results
     from ffml.runtime import available_cores, configure
+    from ffml.studies.clusters import check_backend
     from ffml.studies.compare import (
         Store,
         check_cells,
@@ -63,16 +65,17 @@ def compare_methods(
     from ffml.studies.compare import unfinished as unfinished_of
 
     configure(devices=1)
+    check_backend(backend, jobs)
     cells = plan(**_with_data(data, roles, seeds_of), **wanted)
     store = Store(out / "cells")
     check_results(out, store.folder)
     unfinished = unfinished_of(cells, store)
     check_cells(unfinished)
     jobs = min(jobs or available_cores(), max(len(unfinished), 1))
-    _announce(console, len(cells), len(unfinished), jobs)
+    _announce(console, len(cells), len(unfinished), place_of_work(jobs, backend))
     try:
         with CellProgress(console, len(cells), len(cells) - len(unfinished)) as progress:
-            run_cells(unfinished, store, workers=jobs, progress=progress.show)
+            run_cells(unfinished, store, workers=jobs, backend=backend, progress=progress.show)
     except KeyboardInterrupt:
         done = len(cells) - len(unfinished_of(cells, store))
         console.print(
@@ -86,7 +89,7 @@ def compare_methods(
     facts = {
         "command": command,
         "date": datetime.now(UTC).date().isoformat(),
-        "jobs": jobs,
+        "jobs": jobs if backend is None else backend,
         "runs": len(cells),
         "computed": len(unfinished),
         "wall_seconds": time.perf_counter() - start,
@@ -129,13 +132,21 @@ def _with_data(
     }
 
 
-def _announce(console: Console, cells: int, unfinished: int, jobs: int) -> None:
+def _announce(console: Console, cells: int, unfinished: int, where: str) -> None:
     if not unfinished:
         console.print(f"all {cells} runs are finished already; nothing is computed again")
         return
     kept = f", {cells - unfinished} of them finished already" if cells > unfinished else ""
-    processes = f"{jobs} process{'es' if jobs > 1 else ''}"
-    console.print(f"{cells} runs{kept}; computing {unfinished} on {processes}", highlight=False)
+    console.print(f"{cells} runs{kept}; computing {unfinished} on {where}", highlight=False)
+
+
+def place_of_work(jobs: int, backend: str | None) -> str:
+    """Say where runs are computed.
+
+    >>> place_of_work(2, None), place_of_work(2, "ray")
+    ('2 processes', 'ray')
+    """
+    return backend or f"{jobs} process{'es' if jobs > 1 else ''}"
 
 
 class CellProgress:
@@ -145,7 +156,6 @@ class CellProgress:
         self.console = console
         self.total, self.finished = total, finished
         self.running: dict[str, str] = {}  # key -> what is said of it
-        self.started: dict[str, float] = {}
         self.progress = Progress(
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
@@ -159,9 +169,7 @@ class CellProgress:
 
     def __enter__(self) -> "CellProgress":
         self.progress.start()
-        self.bar = self.progress.add_task(
-            "starting processes", total=self.total, completed=self.finished
-        )
+        self.bar = self.progress.add_task("starting", total=self.total, completed=self.finished)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -170,22 +178,21 @@ class CellProgress:
     def show(self, event: "Event") -> None:
         """Say what happened."""
         cell, key = event.cell, event.cell.key
-        self.started.setdefault(key, time.perf_counter())
         if event.kind in ("started", "round"):
             at = f" {event.round}/{event.rounds or '?'}" if event.round else ""
             self.running[key] = f"{cell.name}{at}"
         else:
             self.running.pop(key, None)
-            self._line(event, time.perf_counter() - self.started[key])
+            self._line(event)
         names = list(self.running.values())
         more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
         self.progress.update(self.bar, description="; ".join(names[:SHOWN] + more))
 
-    def _line(self, event: "Event", seconds: float) -> None:
+    def _line(self, event: "Event") -> None:
         if event.kind == "finished":
             self.finished += 1
             self.progress.update(self.bar, completed=self.finished)
-        said = f"failed: {event.reason}" if event.kind == "failed" else f"{seconds:,.0f} s"
+        said = f"failed: {event.reason}" if event.kind == "failed" else f"{event.seconds:,.0f} s"
         self.console.print(
             f"{self.finished:>5}/{self.total}  {event.cell.name}  {said}",
             highlight=False,

@@ -2,17 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ffml.base import FFMLError
 from ffml.cli import shared
 from ffml.cli.shared import option
-
-if TYPE_CHECKING:
-    from ffml.runs.artifact import SavedModel
-    from ffml.runs.predict import Rule
 
 
 def inspect(
@@ -93,33 +89,28 @@ def predict(
     from ffml.data.tables import open_table
     from ffml.runs.artifact import load_model
     from ffml.runs.predict import predict_table, write_decisions
+    from ffml.scoring import prepare
 
     _refuse_inputs(out, [path for path in (model, table, support) if path is not None])
     saved = load_model(model)
     for note in saved.notes:
         typer.echo(f"note: {note}", err=True)
-    rule = _rule(saved, table, support, threshold)
-    rows = write_decisions(predict_table(saved, open_table(table), keep or (), rule), out)
+    if support or threshold or not saved.decides_by_params:
+        from ffml.runtime import configure
+
+        configure(devices=1)
+    scorer = prepare(saved, table, support, threshold)
+    warned: list[str] = []
+    batches = predict_table(saved, open_table(table), keep or (), scorer.rule(), warned)
+    rows = write_decisions(batches, out)
+    for warning in warned:
+        typer.echo(f"warning: unlike what was learned from, {warning}", err=True)
     if json_output:
-        typer.echo(json.dumps({"rows": rows, "out": str(out), "adapted": support is not None}))
+        told = {"rows": rows, "out": str(out), "adapted": support is not None, "warnings": warned}
+        typer.echo(json.dumps(told, ensure_ascii=False))
         return
     how = f"adapted to {support}" if support else f"as learned in {saved.round} rounds"
     typer.echo(f"{rows:,} decisions ({how}): {out}")
-
-
-def _rule(
-    saved: "SavedModel", table: Path, support: Path | None, threshold: str | None
-) -> "Rule | None":
-    """Return how to decide where θ alone does not say it."""
-    if support is None and threshold is None and saved.decides_by_params:
-        return None
-    from ffml.data.tables import open_table
-    from ffml.runs.adapting import adapted
-    from ffml.runtime import configure
-
-    configure(devices=1)
-    labelled = None if support is None else open_table(support)
-    return adapted(saved, labelled, open_table(table), threshold)
 
 
 def _refuse_inputs(out: Path, inputs: list[Path]) -> None:

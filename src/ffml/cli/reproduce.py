@@ -43,12 +43,19 @@ def reproduce(
     iterations: Annotated[
         int | None, option(HOW, "Iterations a round, of all methods. (default: the preset's)")
     ] = None,
+    tolerance: Annotated[
+        float | None,
+        option(
+            HOW,
+            "End a round of FFML or m-FTML once θ, λ and loss change by less than this part of "
+            "themselves, such as 0.01. (default: never)",
+        ),
+    ] = None,
     rounds: Annotated[
         int | None, option(HOW, "The first so many tasks of a stream. (default: all)")
     ] = None,
-    jobs: Annotated[
-        int | None, option(OUTPUT, "Processes at a time. (default: one for each core)")
-    ] = None,
+    jobs: shared.Jobs = None,
+    backend: shared.Backend = None,
     out: Annotated[
         Path, option(OUTPUT, "Folder for everything; finished runs are kept. (default: reproduce)")
     ] = Path("reproduce"),
@@ -70,6 +77,7 @@ def reproduce(
     from ffml.cli.values import parse_seeds
     from ffml.runs.files import to_json
     from ffml.runtime import available_cores, configure
+    from ffml.studies.clusters import check_backend
     from ffml.studies.reproduce import QUICK, Reproduction, Setting, duration
 
     configure(devices=1)
@@ -78,6 +86,7 @@ def reproduce(
     given: dict[str, Any] = {
         "seeds": tuple(dict.fromkeys(parse_seeds(seeds))) if seeds is not None else None,
         "iterations": iterations,
+        "tolerance": tolerance,
         "rounds": rounds,
     }
     given = {name: value for name, value in given.items() if value is not None}
@@ -86,8 +95,9 @@ def reproduce(
     if list_items:
         _list(made, json_output)
         return
+    check_backend(backend, jobs)
     made.check()
-    _compute(console, made, jobs or available_cores())
+    _compute(console, made, jobs or available_cores(), backend)
     records = made.write(shlex.join(["ffml", *sys.argv[1:]]), time.perf_counter() - start)
     if json_output:
         typer.echo(to_json(records), nl=False)
@@ -98,20 +108,20 @@ def reproduce(
     console.print(f"Page: [bold]{out / 'index.html'}[/bold]", soft_wrap=True)
 
 
-def _compute(console: "Console", made: "Reproduction", jobs: int) -> None:
+def _compute(console: "Console", made: "Reproduction", jobs: int, backend: str | None) -> None:
     """Compute what is missing, with a progress bar; Ctrl-C keeps what is finished."""
-    from ffml.cli.comparing import CellProgress
+    from ffml.cli.comparing import CellProgress, place_of_work
 
     total, missing = len(made.cells), len(made.unfinished())
     if missing:
         kept = f", {total - missing} of them finished already" if total > missing else ""
-        processes = f"{jobs} process{'es' if jobs > 1 else ''}"
-        console.print(f"{total} runs{kept}; computing {missing} on {processes}", highlight=False)
+        where = place_of_work(jobs, backend)
+        console.print(f"{total} runs{kept}; computing {missing} on {where}", highlight=False)
     elif total:
         console.print(f"all {total} runs are finished already; nothing is computed again")
     try:
         with CellProgress(console, total, total - missing) as progress:
-            made.compute(workers=jobs, progress=progress.show)
+            made.compute(workers=jobs, backend=backend, progress=progress.show)
     except KeyboardInterrupt:
         done = total - len(made.unfinished())
         console.print(

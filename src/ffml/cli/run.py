@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from ffml.base import FFMLError
 from ffml.cli.live import Live
 from ffml.cli.noticed import noticed, show_noticed
 from ffml.cli.summary_table import show_summary
+from ffml.cli.together import follow, is_distributed, joined, own_folder
 
 if TYPE_CHECKING:
     from ffml.data.sources import Found
@@ -48,7 +51,9 @@ def run_stream(
         as_json: whether the summary is printed as JSON.
         command: as typed, for config.json.
     """
-    console = Console(stderr=as_json, quiet=quiet)
+    distributed = is_distributed()
+    first = joined() if distributed else True
+    console = Console(stderr=as_json, quiet=quiet or not first)
     console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{found.data}[/bold] …")
     from ffml.data.sources import table_preprocessing
     from ffml.experiment.build import build
@@ -60,9 +65,14 @@ def run_stream(
     settings = merged_settings(written, given, wrappers, preset, found.data)
     config = configure_run(found.data, settings | {"data_options": found.options}, preset)
     folder = out or Path("runs") / f"{Path(found.data).stem}-{config.recipe.method}-{config.seed}"
-    check_out(folder, overwrite)
-    configure()
+    if first:
+        check_out(folder, overwrite)
+    if not distributed:
+        configure()
     experiment = build(config, sql_url=found.sql_url, source=found.source)
+    if not first:
+        follow(experiment.loop, islice(experiment.stream.tasks(), config.rounds))
+        return
     directory = RunDirectory(folder, experiment, command, table_preprocessing(experiment.stream))
     directory.config |= noticed(found, experiment.stream)
     show_noticed(console, directory.config)
@@ -101,7 +111,9 @@ def merged_settings(
 
 def resume_stream(folder: Path, *, data: str | None, quiet: bool, as_json: bool) -> None:
     """Go on with the run in a folder, from its last good round."""
-    console = Console(stderr=as_json, quiet=quiet)
+    distributed = is_distributed()
+    first = joined() if distributed else True
+    console = Console(stderr=as_json, quiet=quiet or not first)
     console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{folder}[/bold] …")
     from ffml.data.sources import SQL, SQL_URL, is_url, table_preprocessing
     from ffml.runs.config import rebuilt_experiment, saved_config, saved_preprocessing
@@ -116,13 +128,19 @@ def resume_stream(folder: Path, *, data: str | None, quiet: bool, as_json: bool)
     if data not in (None, learned) and not (is_query and is_url(str(data))):
         raise FFMLError(f"{folder} is a run on '{learned}', not on '{data}'; leave out '{data}'")
     sql_url = (data if data != SQL else None) or os.environ.get(SQL_URL) if is_query else None
-    configure(saved.get("devices"))  # a sum over another number of devices rounds otherwise
+    if not distributed:
+        configure(saved.get("devices"))  # a sum over another number of devices rounds otherwise
     experiment = rebuilt_experiment(
         saved, sql_url=sql_url, preprocessing=saved_preprocessing(folder)
     )
     preprocessing = table_preprocessing(experiment.stream)  # unless a round has left its own
-    directory = RunDirectory(folder, experiment, preprocessing=preprocessing)
-    for note in directory.resume():
+    with own_folder(folder, first) if distributed else nullcontext(folder) as own:
+        directory = RunDirectory(own, experiment, preprocessing=preprocessing)
+        notes = directory.resume()
+        if not first:
+            follow(experiment.loop, directory.tasks())
+            return
+    for note in notes:
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
     if directory.is_finished():
         show(console, directory, "complete", as_json)
@@ -143,6 +161,7 @@ def play(
         go_on: the command that goes on after an interruption.
     """
     from ffml.report import write_pages
+    from ffml.runtime import refuse_differences
 
     experiment, status = directory.experiment, "complete"
     before, was_whole = len(directory.rounds), directory.is_whole()
@@ -152,6 +171,7 @@ def play(
             for task in directory.tasks():
                 live.working_on(task)
                 record = experiment.loop.step(task)
+                refuse_differences(experiment.loop.state)
                 directory.add(record)
                 live.show(record)
         except KeyboardInterrupt:

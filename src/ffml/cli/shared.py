@@ -65,6 +65,18 @@ Settings = Annotated[
         metavar="NAME=VALUE",
     ),
 ]
+Jobs = Annotated[
+    int | None, option(OUTPUT, "Processes at a time. (default: one for each core)", metavar="N")
+]
+Backend = Annotated[
+    str | None,
+    option(
+        OUTPUT,
+        "Compute on a cluster instead: ray or dask, found by $RAY_ADDRESS or "
+        "$DASK_SCHEDULER_ADDRESS.",
+        metavar="ENGINE",
+    ),
+]
 Quiet = Annotated[bool, option(OUTPUT, "Print nothing but errors.", "--quiet", "-q")]
 Json = Annotated[bool, option(OUTPUT, "Print the result as JSON.", "--json")]
 

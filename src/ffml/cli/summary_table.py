@@ -10,6 +10,7 @@ from rich.table import Table
 
 from ffml.online.metrics import largest_gap
 from ffml.report._answer import rows, sentences
+from ffml.report._warnings import useless_warning
 from ffml.runs.by_column import gaps_by_column, largest_long_run
 
 PARTS = {"all": "all rounds", "last_third": "last third"}
@@ -55,7 +56,9 @@ def _show_means(console: Console, summary: dict[str, Any]) -> None:
     for row in _mean_rows(summary):
         table.add_row(*row)
     console.print(table)
-    if count := summary["collapsed_rounds"]:
+    if warning := useless_warning(summary):
+        console.print(f"warning: {warning}", style="yellow", highlight=False, soft_wrap=True)
+    elif count := summary["collapsed_rounds"]:
         console.print(
             f"In {count} round{'s' if count > 1 else ''} everyone got the same decision: "
             "DP and EO are undefined there and left out.",

@@ -51,7 +51,8 @@ def tune(
         list[str] | None,
         option(
             WHAT,
-            "One value for all, such as num_outer_steps=20 or data.order=month.",
+            "One value for all, such as num_outer_steps=20, data.order=month, or rounds=30: the "
+            "length T of the stream, of which rounds T/3 to 2T/3 judge.",
             "--set",
             metavar="NAME=VALUE",
         ),
@@ -69,10 +70,6 @@ def tune(
     seeds: Annotated[
         str | None, option(HOW, "Such as 100-104; not those of tables, 0-99. (default: 100-104)")
     ] = None,
-    rounds: Annotated[
-        int | None,
-        option(HOW, "Length T of the stream; rounds T/3 to 2T/3 judge. (default: all tasks)"),
-    ] = None,
     min_validation: Annotated[
         int | None,
         option(HOW, "Rounds judged on fewer rows do not count. (default: 50; crime: 10)"),
@@ -86,6 +83,7 @@ def tune(
         int | None,
         option(OUTPUT, "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"),
     ] = None,
+    backend: shared.Backend = None,
     out: Annotated[
         Path | None,
         option(OUTPUT, "Folder for results; finished ones are kept. (default: tune/DATA)"),
@@ -104,8 +102,6 @@ def tune(
     given, roles = shared.split_options(
         settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop
     )
-    if rounds is not None:
-        given["rounds"] = rounds
     for name, target in (("target-dp", target_dp), ("target-eo", target_eo)):
         if not 0 < target <= 1.2:  # above 1: to be safe on unlucky seeds
             raise FFMLError(f"--{name} must be above 0 and at most 1.2, got {target:g}")
@@ -128,6 +124,7 @@ def tune(
             min_validation=min_validation,
         ),
         chunk=chunk,
+        backend=backend,
         out=out or Path("tune") / Path(found.data).stem,
         quiet=quiet,
         as_json=json_output,

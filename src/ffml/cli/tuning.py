@@ -37,6 +37,7 @@ def tune_settings(
     options: TuneOptions,
     *,
     chunk: int | None,
+    backend: str | None,
     out: Path,
     quiet: bool,
     as_json: bool,
@@ -48,6 +49,7 @@ def tune_settings(
     from ffml.runs.files import to_json
     from ffml.runs.ownership import check_results
     from ffml.runtime import configure
+    from ffml.studies.clusters import check_backend
     from ffml.studies.tuning import (
         ChunkStore,
         Rule,
@@ -59,15 +61,17 @@ def tune_settings(
     )
 
     configure()  # before settings are checked, for which learners are built
+    check_backend(backend)
     search = _search(options)
     store = ChunkStore(out / "chunks")
     check_results(out, store.folder)
     span = check_search(search)
-    chunks = unfinished_chunks(search, store, span.schema, chunk)
+    devices = None if backend is None else 1
+    chunks = unfinished_chunks(search, store, span.schema, chunk, devices)
     announce(console, search, span, chunks)
     try:
         with ChunkProgress(console, chunks, span.last) as progress:
-            run_chunks(chunks, store, progress=progress.show)
+            run_chunks(chunks, store, backend=backend, progress=progress.show)
     except KeyboardInterrupt:
         console.print(
             f"interrupted; finished chunks are in {store.folder}. Go on with the same command.",

@@ -68,15 +68,14 @@ class ChunkProgress:
 
     def show(self, kind: str, chunk: "Chunk", at: int) -> None:
         """Say what happened."""
-        of_chunk = f"seed {chunk.seed}, {_count(len(chunk.cells), 'setting')} at once"
         if kind == "round":
             before = self.done * self.rounds
-            self.progress.update(self.bar, completed=before + at - 1, description=of_chunk)
+            self.progress.update(self.bar, completed=before + at - 1, description=chunk.name)
             return
         self.done += 1
         seconds, self.started = time.perf_counter() - self.started, time.perf_counter()
         self.console.print(
-            f"{self.done:>5}/{self.total}  {of_chunk}  {seconds:,.0f} s",
+            f"{self.done:>5}/{self.total}  {chunk.name}  {seconds:,.0f} s",
             highlight=False,
             soft_wrap=True,
         )

@@ -71,9 +71,10 @@ def csv_rows(text: str) -> list[list[str]]:
     try:
         # newline="": only these end a line: \n, \r\n, \r. `splitlines` knows eight more.
         reader = csv.reader(io.StringIO(text, newline=""))
-        return [[_bare(cell) for cell in row] for row in reader if row]
+        rows = [row for row in reader if row]
     finally:
         csv.field_size_limit(before)
+    return [[_bare(cell) for cell in row] for row in rows] if "'" in text else rows
 
 
 def read_csv(path: Path) -> list[list[str]]:

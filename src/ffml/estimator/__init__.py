@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ffml.base import FFMLError, Learner, Params, Schema, SensitiveColumn, Task
+from ffml.base import FFMLError, InputDriftWarning, Learner, Params, Schema, SensitiveColumn, Task
 from ffml.data.scaling import RunningScaler
 from ffml.data.tables import Preprocessor
 from ffml.data.tables._columns import as_table, refuse_sparse
 from ffml.data.tables._partition import num_missing
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
+from ffml.online.drift import InputWatch, drift_words
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -106,6 +107,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     _params: Params
     _scaler: RunningScaler
     _known: Any  # what describing people needs; None where nothing is added to their features
+    _watch: InputWatch | None  # what inputs were like
     _loop: "OnlineLoop"
     _saved: "SavedLoop"
     _position: "Position"
@@ -241,8 +243,10 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         from ffml.estimator.loop import decision
 
         people = None
-        if unlabelled is not None:
-            encoded = self.preprocessor_.transform(self._table(unlabelled, reset=False))
+        if unlabelled is None:
+            self._warn_of_drift(table, support.x)
+        else:
+            encoded = self._encoded(unlabelled)
             people = self.loop_.prepared(encoded)
         adapted = copy.copy(self)
         adapted._params = decision(self.loop_, support, people)
@@ -316,7 +320,9 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the logit of every row, above 0 where the second of ``classes_`` is decided on.
 
-        It is h(x), or -h(x) where the first of ``classes_`` is the favourable one.
+        It is h(x), or -h(x) where the first of ``classes_`` is the favourable one. An
+        `ffml.InputDriftWarning` says which columns are unlike those that were learned from. So do
+        `predict`, `predict_proba` and `adapt`.
         """
         logits = self._learner.predict(self._params, self._prepared(X))
         return logits if self.positive_ == self.classes_[1] else -logits
@@ -389,7 +395,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     def _prepared(self, X: Any) -> np.ndarray:
         """Encode features, let the learner add its columns, and standardise them."""
         check_is_fitted(self)
-        encoded = self.preprocessor_.transform(self._table(X, reset=False))
+        encoded = self._encoded(X)
         known = self._known
         described = encoded if known is None else self._learner.describe(known, encoded)
         return self._scaler.transform(described).astype(np.float64)
@@ -445,11 +451,27 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self._position, self._labels = Position.start(schema), (0, 0)
         self._data = data_document(schema, outcomes, not hasattr(self, "feature_names_in_"))
 
+    def _encoded(self, X: Any) -> np.ndarray:
+        """Encode people to be decided about, and say if they are unlike those learned from."""
+        table = self._table(X, reset=False)
+        encoded = self.preprocessor_.transform(table)
+        self._warn_of_drift(table, encoded)
+        return encoded
+
+    def _warn_of_drift(self, table: Any, encoded: np.ndarray) -> None:
+        found = self._watch.compare_inputs(encoded, self._num_missing(table)) if self._watch else []
+        if found:
+            lines = ". ".join(drift_words(found))
+            message = f"inputs are unlike those that were learned from. {lines}"
+            warnings.warn(message, InputDriftWarning, stacklevel=4)
+
+    def _num_missing(self, table: Any) -> np.ndarray:
+        columns = as_table(table, self.preprocessor_.names)
+        return np.array([num_missing(columns[name]) for name in self.preprocessor_.names])
+
     def _task(self, name: str, table: Any, labels: np.ndarray, sensitive_features: Any) -> Task:
         if sensitive_features is None and self.schema_.sensitive != (inputs.NO_GROUPS,):
             raise FFMLError("sensitive_features are missing; pass one value per row")
-        columns = as_table(table, self.preprocessor_.names)
-        missing = [num_missing(columns[column]) for column in self.preprocessor_.names]
         return Task(
             name,
             self.preprocessor_.transform(table),
@@ -457,7 +479,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             inputs.group_codes(
                 inputs.read_groups(sensitive_features, len(labels)), self.schema_.sensitive
             ),
-            np.array(missing),
+            self._num_missing(table),
         )
 
     def _play(self, task: Task) -> None:
@@ -472,7 +494,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         names, values = loop.problem.constraint_names, loop.pair.multipliers
         self.n_rounds_ = loop.round
         self.multipliers_ = dict(zip(names, values.tolist(), strict=True))
-        self._scaler = cast(RunningScaler, loop.scaler)
+        self._scaler, self._watch = cast(RunningScaler, loop.scaler), loop.watch
         self._known = None if loop.learner.study is None else loop.knowledge
         self._params = decision(loop, people=latest_people(loop))
         return self

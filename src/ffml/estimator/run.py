@@ -19,6 +19,7 @@ from ffml.runs.config import run_config, saved_config
 from ffml.runs.directory import RunDirectory
 from ffml.runs.ownership import holds_run, refuse_links
 from ffml.runs.position import Position
+from ffml.runs.rounds import Rounds
 
 if TYPE_CHECKING:
     from ffml.estimator import FairMetaClassifier
@@ -57,11 +58,11 @@ class SavedClassifier(RunDirectory):
             self.start()
         loop = self.experiment.loop
         with self._writing():
-            self.rounds, self._position = list(rounds), position
+            self.rounds, self._position = Rounds.of(rounds), position
             self.labels = labels[1] if labels[0] == loop.round else 0
-            self.checkpoints.save(
-                loop, self.rounds, position, self.config, self.preprocessing, self.labels
-            )
+            texts = self.tables.plan_all(self.rounds)
+            self._save(self.rounds, self.labels)
+            self.tables.write(texts)
         return loop.round, self.labels
 
     def _go_on(self, position: Position, labels: tuple[int, int]) -> None:

@@ -1,6 +1,7 @@
 """From a configuration to a run: stream, problem, learner and loop."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ffml.base import FFMLError, Learner, Problem, Schema, SensitiveColumn, Stream
@@ -20,6 +21,9 @@ from ffml.online.memory import MemorySettings
 SMALLEST_SCHEMA = Schema(("feature",), (SensitiveColumn("group", ("a", "b")),))
 
 
+Functions = Callable[[RunConfig, Schema], tuple[Problem, Learner]]
+
+
 class Experiment(NamedTuple):
     """What a configuration describes, ready to run."""
 
@@ -35,8 +39,13 @@ def build(
     sql_url: str | None = None,
     preprocessing: dict[str, Any] | None = None,
     source: Source | None = None,
+    functions: Functions | None = None,
 ) -> Experiment:
-    """Load the data and put problem, learner and loop together; refuses what cannot work."""
+    """Load the data and put problem, learner and loop together; refuses what cannot work.
+
+    ``functions`` is `build_for`, or `ffml.experiment.sharing.shared_functions` where one process
+    plays many runs that differ in their seeds.
+    """
     refuse_after_fork()
     check_config(config)
     stream, scaler = open_stream(
@@ -48,7 +57,7 @@ def build(
         preprocessing=preprocessing,
         source=source,
     )
-    return assemble(config, stream, scaler)
+    return assemble(config, stream, scaler, functions)
 
 
 def check_config(config: RunConfig) -> None:
@@ -102,7 +111,12 @@ def memory_settings(config: RunConfig) -> MemorySettings:
     ).validate()
 
 
-def assemble(config: RunConfig, stream: Stream, scaler: RunningScaler | None) -> Experiment:
+def assemble(
+    config: RunConfig,
+    stream: Stream,
+    scaler: RunningScaler | None,
+    functions: Functions | None = None,
+) -> Experiment:
     """Put problem, learner and loop together for a stream that is open."""
     if config.augment_to:
         if scaler is not None:
@@ -111,7 +125,7 @@ def assemble(config: RunConfig, stream: Stream, scaler: RunningScaler | None) ->
                 "data sets are; leave it out for a table of your own"
             )
         stream = augmented(stream, config.augment_to, config.seed)
-    problem, learner = build_for(config, stream.schema)
+    problem, learner = (functions or build_for)(config, stream.schema)
     unjudged = last_unjudged_round(config, stream)
     watch = InputWatch.of(stream.preprocessor) if isinstance(stream, TableStream) else None
     loop = build_loop(config, problem, learner, scaler, unjudged, watch)

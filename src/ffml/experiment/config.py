@@ -31,7 +31,7 @@ class RunConfig:
         shots: rows drawn of each class, for adapting and for learning.
         tasks_per_round: |U|, most tasks that a round learns from.
         rows_per_task: most rows kept of a task.
-        memory_policy: which tasks are kept: all, recent or reservoir.
+        memory_policy: which tasks are kept: all, recent or reservoir (a uniform sample).
         memory_capacity: most tasks kept by the policies recent and reservoir.
         augment_to: the paper's protocol: add rotated rows until a task has so many; 0 adds none.
         judge_from: share of the stream that is only learned from, and not judged.
@@ -51,7 +51,7 @@ class RunConfig:
     shots: int = 100
     tasks_per_round: int = 32
     rows_per_task: int = 1024
-    memory_policy: str = "all"
+    memory_policy: str = "reservoir"
     memory_capacity: int = 256
     augment_to: int = 0
     judge_from: float = 0.0

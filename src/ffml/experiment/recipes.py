@@ -49,7 +49,7 @@ class Recipe:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def part(self, slot: str) -> str:
-        """Return the name of the part in a slot: "inner", "outer" or "model"."""
+        """Return the name of the part in a slot: "inner", "outer", "stop" or "model"."""
         default = "linear" if slot == "model" else DEFAULT_PARTS[self.method][slot]
         name = self.settings.get(slot, default)
         refuse_other_kinds({slot: name}, {slot: str})

@@ -1,6 +1,6 @@
 """Methods: one paper = one file. A factory takes a problem, perhaps parts, and settings.
 
-It returns a `Learner`. A method's parts are its arguments ``inner`` and ``outer``.
+It returns a `Learner`. A method's parts are its arguments ``inner``, ``outer`` and ``stop``.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,6 +18,7 @@ from ffml.methods._refit import refit
 from ffml.methods._twp import twp
 from ffml.methods.inner import INNER
 from ffml.methods.outer import OUTER
+from ffml.methods.stopping import STOP
 
 METHODS: dict[str, Callable[..., Learner]] = {
     "leader": leader,
@@ -35,10 +36,14 @@ METHODS: dict[str, Callable[..., Learner]] = {
 DEFAULT_METHOD = "leader"
 
 # The parts that methods are put together from, and those that each has unless told otherwise.
-PARTS: dict[str, Mapping[str, Callable[..., Any]]] = {"inner": INNER, "outer": OUTER}
+PARTS: dict[str, Mapping[str, Callable[..., Any]]] = {
+    "inner": INNER,
+    "outer": OUTER,
+    "stop": STOP,
+}
 DEFAULT_PARTS: dict[str, dict[str, str]] = {
-    "ffml": {"inner": "primal-dual", "outer": "mean-over-tasks"},
-    "m-ftml": {"inner": "gradient", "outer": "loss-only"},
+    "ffml": {"inner": "primal-dual", "outer": "mean-over-tasks", "stop": "all-steps"},
+    "m-ftml": {"inner": "gradient", "outer": "loss-only", "stop": "all-steps"},
 }
 
 __all__ = [

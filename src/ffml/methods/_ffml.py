@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jax import lax
 
 from ffml.base import Array, Batch, LabelledTask, Learner, Pair, Params, Problem
 from ffml.border import at_least, one_of, positive
@@ -15,6 +14,7 @@ from ffml.methods.inner import Inner, primal_dual_steps
 from ffml.methods.outer import Drawn, Outer, Seen, mean_over_tasks
 from ffml.methods.primal_dual import ascend, descend, project_to_ball
 from ffml.methods.sampling import draw_support_and_query
+from ffml.methods.stopping import Stop, all_steps
 
 OPTIMIZERS = {"sgd": optax.identity, "adam": optax.scale_by_adam}
 SCHEDULES = {"constant": lambda t: 1.0, "inverse": lambda t: 1.0 / (t + 1)}
@@ -33,6 +33,7 @@ def ffml(
     problem: Problem,
     inner: Inner | None = None,
     outer: Outer | None = None,
+    stop: Stop | None = None,
     *,
     outer_lr: float = 0.01,
     dual_lr: float | None = None,
@@ -60,9 +61,10 @@ def ffml(
         problem: loss and constraints, see `ffml.fair_classification`.
         inner: how a task adapts; `primal_dual_steps` is the paper's.
         outer: what the tasks ask for together; `mean_over_tasks` is the paper's.
+        stop: when a round ends; `all_steps` is the paper's.
         outer_lr: η₂, step size of θ; with the inverse schedule, μ_f of Theorem 2.
         dual_lr: step size of λ; None means η₂ as in the paper.
-        num_outer_steps: N_iter, outer iterations a round.
+        num_outer_steps: N_iter, outer iterations a round (with another ``stop``: at most).
         damping: δ of the augmented term in λ²; it multiplies the dual step size.
         radius: R of the ball B that θ is projected onto.
         initial_multiplier: λ₁ of every constraint.
@@ -82,6 +84,7 @@ def ffml(
     positive(dual_lr=dual_lr)
     inner = inner or primal_dual_steps()
     outer = outer or mean_over_tasks()
+    stop = stop or all_steps()
     shrink = one_of("schedule", schedule, SCHEDULES)
     direction = (
         one_of("optimizer", optimizer, OPTIMIZERS)() if isinstance(optimizer, str) else optimizer
@@ -120,7 +123,7 @@ def ffml(
 
         steps = jnp.where(t >= 2, num_outer_steps, 0)  # line 7
         start = (*state[:3], nothing_seen(problem))
-        theta, lam, moments, info = lax.fori_loop(0, steps, iterate, start)
+        theta, lam, moments, info = stop(steps, iterate, start)
         return FFMLState(theta, lam, moments, t), info
 
     return Learner(

@@ -4,12 +4,14 @@ from ffml.base import Learner, Problem
 from ffml.methods._ffml import ffml
 from ffml.methods.inner import Inner, gradient_steps
 from ffml.methods.outer import Outer, loss_only
+from ffml.methods.stopping import Stop
 
 
 def m_ftml(
     problem: Problem,
     inner: Inner | None = None,
     outer: Outer | None = None,
+    stop: Stop | None = None,
     *,
     outer_lr: float = 0.01,
     num_outer_steps: int = 3000,
@@ -33,6 +35,7 @@ def m_ftml(
         problem: loss and constraints; only the loss is used.
         inner: how a task adapts.
         outer: what the tasks ask for together.
+        stop: when a round ends.
         outer_lr: η₂, step size of θ.
         num_outer_steps: N_iter, outer iterations a round.
         radius: R of the ball B that θ is projected onto.
@@ -46,6 +49,7 @@ def m_ftml(
         problem,
         inner or gradient_steps(),
         outer or loss_only(),
+        stop,
         outer_lr=outer_lr,
         num_outer_steps=num_outer_steps,
         radius=radius,

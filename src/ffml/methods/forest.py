@@ -3,42 +3,19 @@
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ffml.base import FFMLError
 from ffml.methods.binned import OnBins
+from ffml.methods.scoring import Forest, forest_logits, no_forest
 from ffml.threads import available_cores, one_thread
 
 FITTED_TREES = 60
 LEAVES = 15
 LEARNING_RATE = 0.1
 LEAST_ROWS_IN_LEAF = 20
-BLOCK_ROWS = 4096  # whose paths through a tree stay in a core's cache
-
-
-class Forest(NamedTuple):
-    """Trees one behind the other; node i of a tree goes on at ``left[i]`` or ``right[i]``.
-
-    A leaf goes on at itself, so that ``depth`` steps lead from any root to a leaf.
-    """
-
-    start: np.ndarray  # () the logit before any tree
-    roots: np.ndarray  # (trees,)
-    feature: np.ndarray  # (nodes,)
-    threshold: np.ndarray  # (nodes,) people at or below it go left
-    left: np.ndarray  # (nodes,)
-    right: np.ndarray  # (nodes,)
-    value: np.ndarray  # (nodes,) what a leaf adds to the logit
-    depth: np.ndarray  # () of the deepest tree
-
-
-def no_forest() -> Forest:
-    """Return a forest without trees: everybody's logit is 0."""
-    nodes, numbers = np.zeros(0, np.int32), np.zeros(0)
-    zero = np.zeros((), np.int32)
-    return Forest(np.zeros(()), nodes, nodes, numbers, nodes, nodes, numbers, zero)
 
 
 def fit_forest(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Forest:
@@ -120,20 +97,3 @@ def _as_arrays(model: Any) -> Forest:
         np.where(leaf, nodes["value"], 0.0),
         np.asarray(int(nodes["depth"].max()), np.int32),
     )
-
-
-def forest_logits(forest: Forest, x: np.ndarray) -> np.ndarray:
-    """Return the logits of people with these features: ``(n,)``."""
-    logits = np.full(len(x), float(forest.start))
-    if not len(forest.roots):
-        return logits
-    rows = np.asarray(x, float)
-    for begin in range(0, len(rows), BLOCK_ROWS):
-        block = rows[begin : begin + BLOCK_ROWS]
-        flat, offset = block.ravel(), np.arange(len(block))[:, None] * block.shape[1]
-        node = np.broadcast_to(forest.roots, (len(block), len(forest.roots)))
-        for _ in range(int(forest.depth)):
-            left = flat[offset + forest.feature[node]] <= forest.threshold[node]
-            node = np.where(left, forest.left[node], forest.right[node])
-        logits[begin : begin + BLOCK_ROWS] += forest.value[node].sum(1)
-    return logits

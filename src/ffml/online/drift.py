@@ -11,7 +11,7 @@ Three things are looked at, column by column, before a task is learned from:
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -99,15 +99,24 @@ class InputWatch(NamedTuple):
 
     def compare(self, task: Task) -> list[Drift]:
         """Say what is different about a task."""
-        if not self.rows or not len(task.x):
-            return []
-        return [*self._new_categories(task), *self._missing(task), *self._scales(task)]
+        return self.compare_inputs(task.x, task.missing)
 
-    def _new_categories(self, task: Task) -> Iterator[Drift]:
+    def compare_inputs(self, x: np.ndarray, missing: np.ndarray | None = None) -> list[Drift]:
+        """Say what is different about some rows.
+
+        Args:
+            x: their features, as they were encoded.
+            missing: how many values each column lacked, if that is known.
+        """
+        if not self.rows or not len(x):
+            return []
+        return [*self._new_categories(x), *self._missing(missing, len(x)), *self._scales(x)]
+
+    def _new_categories(self, x: np.ndarray) -> Iterator[Drift]:
         for column in self.columns:
             if column.kind != "categorical":
                 continue
-            block = task.x[:, column.places]
+            block = x[:, column.places]
             now, before = block.sum(0), self.counts[column.places]
             for feature, rows, seen in zip(column.features, now, before, strict=True):
                 share = rows / len(block)
@@ -121,22 +130,22 @@ class InputWatch(NamedTuple):
                     column.name, f"{share:.0%} of the rows have values unknown to the model"
                 )
 
-    def _missing(self, task: Task) -> Iterator[Drift]:
-        if task.missing is None:
+    def _missing(self, missing: np.ndarray | None, rows: int) -> Iterator[Drift]:
+        if missing is None:
             return
         for i, column in enumerate(self.columns):
             if not self.asked[i]:
                 continue
-            before, now = self.missing[i] / self.asked[i], task.missing[i] / len(task.x)
-            pooled = (self.missing[i] + task.missing[i]) / (self.asked[i] + len(task.x))
-            error = math.sqrt(pooled * (1 - pooled) * (1 / self.asked[i] + 1 / len(task.x)))
+            before, now = self.missing[i] / self.asked[i], missing[i] / rows
+            pooled = (self.missing[i] + missing[i]) / (self.asked[i] + rows)
+            error = math.sqrt(pooled * (1 - pooled) * (1 / self.asked[i] + 1 / rows))
             if abs(now - before) >= max(MISSING_POINTS, STANDARD_ERRORS * error):
                 yield Drift(
                     column.name, f"{now:.0%} of the values are missing, {before:.0%} before"
                 )
 
-    def _scales(self, task: Task) -> Iterator[Drift]:
-        logs, weights = _sizes(self.columns, task.x)
+    def _scales(self, x: np.ndarray) -> Iterator[Drift]:
+        logs, weights = _sizes(self.columns, x)
         for i, column in enumerate(self.columns):
             if not (weights[i] and self.sized[i]):
                 continue
@@ -145,6 +154,18 @@ class InputWatch(NamedTuple):
                 factor = float(f"{math.exp(abs(change)):.1g}")
                 way = "larger" if change > 0 else "smaller"
                 yield Drift(column.name, f"about {factor:,.0f} times {way} than before")
+
+
+def drift_words(found: Sequence[Drift]) -> list[str]:
+    """Write what is different, a line for each column.
+
+    >>> drift_words([Drift("job", "'cook' is new"), Drift("job", "20% are missing")])
+    ["job: 'cook' is new; 20% are missing"]
+    """
+    lines: dict[str, list[str]] = {}
+    for column, text in found:
+        lines.setdefault(column, []).append(text)
+    return [f"{column}: {'; '.join(texts)}" for column, texts in lines.items()]
 
 
 def _sizes(columns: tuple[Column, ...], x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

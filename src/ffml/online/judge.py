@@ -48,6 +48,7 @@ class Judgement(NamedTuple):
     constraint: np.ndarray  # (m,) NaN where not measurable
     reliability: np.ndarray  # (10, 3), see `ffml.online.reliability`
     unpriced: dict[str, np.ndarray]  # as tables, if no gap were bounded
+    ceilings: dict[str, np.ndarray]  # sensitive column -> noise ceilings of DP and EO
 
 
 def split_rows(num_rows: int, validation_fraction: float, rng: np.random.Generator) -> Split:
@@ -137,9 +138,8 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
         }
         for positive in (logits > 0, unpriced)
     )
-    worst = metrics.worst(
-        [metrics.judge(tables[column.name], column.groups) for column in schema.sensitive]
-    )
+    judged = [metrics.judge(tables[column.name], column.groups) for column in schema.sensitive]
+    worst = metrics.worst(judged)
     values = dict(worst.values) | {
         "loss": cross_entropy(logits, labels),
         "dbc": decision_boundary_covariance(logits, schema.memberships(groups)),
@@ -155,7 +155,12 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
         np.where(rows_behind > 0, constraint, np.nan),
         reliability_counts(probabilities, labels),
         free,
+        {name: _ceilings(found) for name, found in zip(tables, judged, strict=True)},
     )
+
+
+def _ceilings(found: metrics.Judgement) -> np.ndarray:
+    return np.array([found.values["dp_ceiling"], found.values["eo_ceiling"]])
 
 
 def _probabilities(
@@ -175,7 +180,8 @@ def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Jud
     undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], why)
     unmeasured = np.full(problem.num_constraints, np.nan, np.float32)
     nobody = np.zeros((NUM_BINS, len(COUNTS)))
-    return Judgement(values, undefined, tables, unmeasured, nobody, tables)
+    unknown = {name: np.full(2, np.nan) for name in tables}
+    return Judgement(values, undefined, tables, unmeasured, nobody, tables, unknown)
 
 
 @lru_cache(maxsize=32)

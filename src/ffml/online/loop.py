@@ -53,6 +53,7 @@ class Round:
     drift: tuple[Drift, ...] = ()  # inputs that differ from those of the tasks before
     unpriced: dict[str, np.ndarray] = field(default_factory=dict)  # as tables, without any price
     n_unlabelled: int = 0  # people decided about whose labels are not there yet
+    ceilings: dict[str, np.ndarray] = field(default_factory=dict)  # column -> those of DP and EO
 
 
 def check_judging(validation_fraction: float, shots: int, judge_min_rows: int) -> None:
@@ -155,6 +156,7 @@ class OnlineLoop:
             tables=judgement.tables,
             reliability=judgement.reliability,
             unpriced=judgement.unpriced,
+            ceilings=judgement.ceilings,
             constraint=judgement.constraint,
             multipliers=np.asarray(self.pair.multipliers),
             violation=self.violation,

@@ -42,7 +42,7 @@ class MemorySettings(NamedTuple):
 
     tasks_per_round: int = 32
     rows_per_task: int = 1024
-    policy: str = "all"
+    policy: str = "reservoir"
     capacity: int = 256
 
     def validate(self) -> "MemorySettings":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ffml.report._files import Run
     from ffml.runs.audit import Audit
 
 __all__ = ["write_audit_report", "write_model_card", "write_pages", "write_report"]
@@ -15,31 +16,44 @@ __all__ = ["write_audit_report", "write_model_card", "write_pages", "write_repor
 
 def write_pages(run_dir: Path) -> Path:
     """Write report and model card of a run; return the report's path."""
-    report = write_report(run_dir)
-    write_model_card(run_dir)
+    from ffml.report._files import read_run
+
+    run = read_run(Path(run_dir))
+    report = _write_report(run, Path(run_dir))
+    _write_model_card(run, Path(run_dir))
     return report
 
 
 def write_report(run_dir: Path) -> Path:
     """Write ``report.html`` into ``run_dir`` from the files of that run and return its path."""
     from ffml.report._files import read_run
-    from ffml.report._page import render
-    from ffml.runs.durable import write_atomically
 
-    page = Path(run_dir) / "report.html"
-    write_atomically(page, render(read_run(Path(run_dir))))
-    return page
+    return _write_report(read_run(Path(run_dir)), Path(run_dir))
 
 
 def write_model_card(run_dir: Path) -> Path:
     """Write ``model_card.md`` into ``run_dir`` from the files of that run and return its path."""
-    from ffml.report._card import model_card
     from ffml.report._files import read_run
-    from ffml.runs.durable import write_atomically
 
-    card = Path(run_dir) / "model_card.md"
-    write_atomically(card, model_card(read_run(Path(run_dir))))
-    return card
+    return _write_model_card(read_run(Path(run_dir)), Path(run_dir))
+
+
+def _write_report(run: "Run", run_dir: Path) -> Path:
+    from ffml.report._page import render
+    from ffml.runs.durable import write_atomically
+    from ffml.runs.files import REPORT
+
+    write_atomically(run_dir / REPORT, render(run))
+    return run_dir / REPORT
+
+
+def _write_model_card(run: "Run", run_dir: Path) -> Path:
+    from ffml.report._card import model_card
+    from ffml.runs.durable import write_atomically
+    from ffml.runs.files import CARD
+
+    write_atomically(run_dir / CARD, model_card(run))
+    return run_dir / CARD
 
 
 def write_audit_report(audit: "Audit", folder: Path) -> Path:

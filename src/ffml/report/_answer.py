@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ffml.online.alarm import alarm_sentence
 from ffml.report._asked import asked_words, bound_of, verdict_sentence
 from ffml.report._numbers import UNDEFINED, listed, points, points_interval, rate
 
@@ -34,6 +35,7 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
         if notion["verdict"] is not None:
             said.append(verdict_sentence(notion))
     said += [_of_scores(*one) for one in summary["answer"]["of_scores"]]
+    said += [alarm_sentence(one) for one in summary.get("alarms", ())]
     said.append(_right_sentence(part))
     if found := summary.get("without_fairness"):
         ratios = any(notion.get("min_ratio") is not None for notion in part["notions"])

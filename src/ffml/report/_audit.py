@@ -8,11 +8,11 @@ from ffml.online.metrics import GapStatistics
 from ffml.report._audit_charts import audit_charts, gaps_with_intervals
 from ffml.report._figures import figure
 from ffml.report._numbers import counted, interval, listed, percent, points, points_interval, rate
+from ffml.report._tables import MAX_ROUNDS
 from ffml.runs.audit import Audit
 from ffml.runs.gate import to_document
 
 NOTIONS = {"demographic-parity": "Decisions", "equalized-odds": "Decisions by label"}
-MAX_ROUNDS = 400  # a longer table helps nobody; groups.csv has all of them
 
 
 def render_audit(audit: Audit) -> str:

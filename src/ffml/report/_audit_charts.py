@@ -8,7 +8,8 @@ import numpy as np
 from ffml.base import SensitiveColumn
 from ffml.online import metrics
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
-from ffml.runs.audit import Audit, ColumnAudit
+from ffml.report._evidence import evidence_chart
+from ffml.runs.audit import Audit
 
 Z = NormalDist().inv_cdf(0.975)
 
@@ -23,7 +24,12 @@ def audit_charts(audit: Audit) -> list[Chart]:
         charts.append(_gap_chart(f"gap-{i}", audit, column, decided[column.name]))
         charts.append(_rate_chart(f"rate-{i}", audit, column, decided[column.name]))
         if found.alarms:
-            charts.append(_evidence_chart(f"evidence-{i}", audit, found))
+            most = audit.limits.max_gap or 0.0
+            charts.append(
+                evidence_chart(
+                    f"evidence-{i}", found.name, most, found.alarms, audit.decisions.tasks
+                )
+            )
     return charts
 
 
@@ -77,23 +83,6 @@ def _rate_chart(key: str, audit: Audit, column: SensitiveColumn, tables: np.ndar
     )
 
 
-def _evidence_chart(key: str, audit: Audit, found: ColumnAudit) -> Chart:
-    most = 100 * (audit.limits.max_gap or 0)
-    series = [
-        Series(alarm.comparison, alarm.log_wealth / np.log(10), **_style(i))
-        for i, alarm in enumerate(found.alarms)
-    ]
-    return _chart(
-        key,
-        f"Evidence of a gap above {most:g} points by {found.name}",
-        "Logarithm (base 10) of what bets on such a gap have turned 1 into. At the line the alarm "
-        "comes; it stands, however often one looks.",
-        series,
-        audit.decisions.tasks,
-        infeasible_above=found.alarms[0].log_needed / np.log(10),
-    )
-
-
 def _chart(
     key: str,
     title: str,
@@ -101,7 +90,6 @@ def _chart(
     series: list[Series],
     names: Sequence[str],
     unit_interval: bool = False,
-    infeasible_above: float | None = None,
 ) -> Chart:
     return Chart(
         key=key,
@@ -112,7 +100,6 @@ def _chart(
         series=series,
         undefined=np.isnan(np.stack([line.values for line in series])).any(axis=0),
         unit_interval=unit_interval,
-        infeasible_above=infeasible_above,
     )
 
 

@@ -7,7 +7,7 @@ of lines stand in the HTML legend.
 
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +16,14 @@ from ffml.report.pictures import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NUM_COLOURS = 7  # Okabe and Ito's palette without its yellow; the values are in the style sheet
 DASHES = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
 _MOST_NAMES, _LONGEST_NAME = 7, 14  # on the axis
 _MAX_ROOMY = 120  # more rounds than this: thinner lines, and no dots that would hide them
+_SIZE = (5.0, 2.7)  # in inches
+MOST_PLACES = 400  # of more rounds than this, neighbours are drawn as their mean
 
 # Hexadecimal place-holders that no style of matplotlib uses.
 _COLOURS = {f"c{i + 1}": f"#0102{i + 1:02x}" for i in range(NUM_COLOURS)} | {
@@ -81,6 +84,7 @@ class Chart:
 
 def draw(chart: Chart) -> str:
     """Return the chart as an ``<svg>`` element without its label."""
+    chart = condensed(chart)
     import io
 
     import matplotlib.style
@@ -91,15 +95,42 @@ def draw(chart: Chart) -> str:
     # The default style first: a user's own matplotlibrc must not change the page.
     with matplotlib.style.context(["default", _STYLE | salt]), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scripts that its own font lacks: the page has another
-        figure = Figure(figsize=(5, 2.7), layout="constrained")
+        figure = Figure(figsize=_SIZE)
         axes = figure.add_subplot()
         for series in chart.series:
             _draw_series(axes, chart.places, series)
         _draw_frame(axes, chart)
         _draw_marks(axes, chart)
+        _leave_room(figure, axes)
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
     return _clean(buffer.getvalue(), chart.key)
+
+
+def condensed(chart: Chart) -> Chart:
+    """Put neighbouring rounds together where there are too many to be told apart."""
+    if len(chart.places) <= MOST_PLACES:
+        return chart
+    starts = np.linspace(0, len(chart.places), MOST_PLACES, endpoint=False).astype(int)
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        known = np.isfinite(values)
+        counts = np.add.reduceat(known.astype(float), starts)
+        sums = np.add.reduceat(np.where(known, values, 0.0), starts)
+        return np.divide(sums, counts, out=np.full(len(starts), np.nan), where=counts > 0)
+
+    def line(series: Series) -> Series:
+        ends = (None if end is None else mean(end) for end in (series.low, series.high))
+        low, high = ends
+        return replace(series, values=mean(series.values), low=low, high=high)
+
+    return replace(
+        chart,
+        places=chart.places[starts],
+        names=tuple(chart.names[i] for i in starts) if chart.names else (),
+        series=[line(series) for series in chart.series],
+        undefined=np.logical_or.reduceat(chart.undefined, starts),
+    )
 
 
 def isolated(values: np.ndarray) -> np.ndarray:
@@ -165,6 +196,19 @@ def _draw_places(axes: "Axes", chart: Chart) -> None:
     axes.set_xticks(chart.places[shown], [shortened(chart.names[i]) for i in shown])
     for label in axes.get_xticklabels():
         label.set(rotation=35, ha="right", rotation_mode="anchor", fontsize=9, parse_math=False)
+
+
+def _leave_room(figure: "Figure", axes: "Axes") -> None:
+    """Set the margins by the lengths of the labels: to measure them takes as long as to draw."""
+    ticks = axes.yaxis.get_major_formatter().format_ticks(axes.get_yticks().tolist())
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    width, height = (72 * inches for inches in _SIZE)
+    turned = names and axes.get_xlabel() == ""
+    below = 2.8 * max(map(len, names)) + 16 if turned else 38
+    beside = max(6.6 * max(map(len, ticks)) + 9, 4 * len(names[0]) - 2 if turned else 0)
+    figure.subplots_adjust(
+        left=beside / width, right=1 - 6 / width, bottom=below / height, top=1 - 6 / height
+    )
 
 
 def shortened(name: str) -> str:

@@ -11,14 +11,16 @@ def round_tables(run: Run) -> dict[str, tuple[list[str], np.ndarray]]:
     The file has rates; the counts behind them are whole numbers, so rounding restores them.
     """
     columns, groups = run.groups.text("column"), run.groups.text("group")
-    place = {number: t for t, number in enumerate(run.rounds.numbers("round"))}
+    place = {number: t for t, number in enumerate(run.rounds.numbers("round").tolist())}
     names = _names(run, columns, groups)
     tables = {c: np.zeros((len(run.rounds), len(g), 2, 2), int) for c, g in names.items()}
-    numbers = zip(run.groups.numbers("round"), *_counts(run), strict=True)
-    for column, group, (round_, *counts) in zip(columns, groups, numbers, strict=True):
-        if round_ in place:
-            table = np.reshape(counts, (2, 2))
-            tables[column][place[round_], names[column].index(group)] = table
+    codes = {(column, g): i for column in names for i, g in enumerate(names[column])}
+    rounds = np.array([place.get(number, -1) for number in run.groups.numbers("round").tolist()])
+    group = np.array([codes[key] for key in zip(columns, groups, strict=True)])
+    counts = np.stack(_counts(run), axis=1).reshape(-1, 2, 2)
+    for column, table in tables.items():
+        here = (np.array(columns) == column) & (rounds >= 0)
+        table[rounds[here], group[here]] = counts[here]
     return {column: (names[column], tables[column]) for column in names}
 
 

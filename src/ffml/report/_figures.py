@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ffml.report._charts import Chart, draw
+from ffml.report._charts import MOST_PLACES, Chart, draw
 from ffml.report._curves import describe
 
 
@@ -15,7 +15,7 @@ def figure(chart: Chart) -> dict[str, Any]:
     return {
         "key": chart.key,
         "title": chart.title,
-        "caption": chart.caption,
+        "caption": _caption(chart),
         "alt": describe(chart),
         "svg": Markup(draw(chart).removeprefix("<svg")),
         "lines": lines([chart]),
@@ -24,6 +24,12 @@ def figure(chart: Chart) -> dict[str, Any]:
         "undefined": int(np.sum(chart.undefined)),
         "several": len(chart.series) > 1 and not chart.unit_interval,
     }
+
+
+def _caption(chart: Chart) -> str:
+    if len(chart.places) <= MOST_PLACES:
+        return chart.caption
+    return f"{chart.caption} Neighbouring rounds are drawn as their mean."
 
 
 def lines(charts: list[Chart]) -> list[dict[str, str]]:

@@ -1,7 +1,8 @@
 """Read a run directory. An empty cell is undefined; here it becomes ``nan``, never 0 or 1."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ffml.report._shapes import check_config, check_summary
 
 ROUND_COLUMNS = ("round", "task", "n_validation", "dp", "eo", "accuracy", "balanced_accuracy")
 GROUP_COLUMNS = ("round", "column", "group", "n", "n_label_1", "n_selected")
-_WORDS = {"": float("nan"), "true": 1.0, "false": 0.0}
+_WORDS = {"": "nan", "True": "1", "False": "0", "true": "1", "false": "0"}
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Table:
     """
 
     columns: dict[str, list[str]]
+    _numbers: dict[str, np.ndarray] = field(default_factory=dict, repr=False)  # those asked for
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
@@ -34,19 +36,28 @@ class Table:
         """Return a column as text; a column that the file lacks is empty throughout."""
         return self.columns.get(name, [""] * len(self))
 
+    def at(self, places: Sequence[int]) -> "Table":
+        """Return some of the lines."""
+        return Table({name: [cells[i] for i in places] for name, cells in self.columns.items()})
+
     def numbers(self, name: str) -> np.ndarray:
         """Return a column as finite numbers, or ``nan`` where it is undefined."""
+        if name not in self._numbers:
+            self._numbers[name] = self._read_numbers(name)
+        return self._numbers[name]
+
+    def _read_numbers(self, name: str) -> np.ndarray:
         try:
-            values = [
-                _WORDS[t.lower()] if t.lower() in _WORDS else float(t) for t in self.text(name)
-            ]
+            values = [float(_WORDS.get(t, t)) for t in self.text(name)]
         except ValueError as error:
             raise FFMLError(
                 f"column {name!r} of the run's CSV files holds something else than numbers"
                 f" ({error}): restore the file or run again"
             ) from None
         array = np.array(values, dtype=float)
-        return np.where(np.isfinite(array), array, np.nan)
+        array = np.where(np.isfinite(array), array, np.nan)
+        array.flags.writeable = False  # several readers share it
+        return array
 
 
 @dataclass(frozen=True)

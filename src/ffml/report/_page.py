@@ -5,6 +5,7 @@ from typing import Any
 
 from ffml.report import _answer, _facts, _gaps, _numbers, _recipe, _tables, _words
 from ffml.report._curves import constraint_charts, metric_charts, reliability_chart
+from ffml.report._evidence import evidence_charts
 from ffml.report._figures import figure as _figure
 from ffml.report._figures import lines as _lines
 from ffml.report._files import Run
@@ -26,6 +27,7 @@ def render(run: Run) -> str:
 
 def _context(run: Run) -> dict[str, Any]:
     config, constraint_curves = run.config, constraint_charts(run)
+    listed = _tables.last_places(run)
     return {
         "title": f"{config.get('method')} on {_words.data_name(run)}",
         "date": str(config.get("created") or "")[:10],
@@ -48,11 +50,14 @@ def _context(run: Run) -> dict[str, Any]:
         "worst": _tables.worst_tasks(run),
         "gaps": _gaps.gap_rows(run),
         "ratios": _gaps.ratio_rows(run),
-        "rounds": _tables.round_rows(run),
+        "rounds": _tables.round_rows(run, listed),
+        "listed_rounds": len(listed) if len(listed) < len(run.rounds) else None,
         "timed": run.timings is not None,
-        "constraint_rows": _tables.constraint_rows(run),
+        "constraint_rows": _tables.constraint_rows(run, listed),
         "settings": _settings(run),
-        "metric_figures": [_figure(chart) for chart in metric_charts(run)],
+        "metric_figures": [
+            _figure(chart) for chart in (*metric_charts(run), *evidence_charts(run))
+        ],
         "constraint_figures": [_figure(chart) for chart in constraint_curves],
         "constraint_legend": [
             line | row

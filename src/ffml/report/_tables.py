@@ -1,6 +1,7 @@
 """The tables: groups pooled over rounds, the tasks with the largest gaps, every round."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ffml.report._numbers import UNDEFINED, interval, number, rate, whole
 from ffml.report._words import metrics_by_reason
 
 MIN_VALIDATION_ROWS = 30  # with fewer rows a ratio is mostly noise
+MAX_ROUNDS = 400  # a longer table helps nobody; the files have all of them
 
 
 def group_tables(run: Run) -> list[dict]:
@@ -27,13 +29,19 @@ def group_tables(run: Run) -> list[dict]:
 
 def worst_tasks(run: Run) -> list[dict]:
     """Write the tasks that add most to the typical gap."""
-    rows = round_rows(run)
-    return [rows[i] | cells for i, cells in worst_rounds(run)]
+    worst = worst_rounds(run)
+    rows = round_rows(run, [place for place, _ in worst])
+    return [row | cells for row, (_, cells) in zip(rows, worst, strict=True)]
 
 
-def round_rows(run: Run) -> list[dict]:
-    """Write every round's metrics as text."""
-    rounds = run.rounds
+def last_places(run: Run) -> range:
+    """Return the places of the rounds that the page lists."""
+    return range(max(len(run.rounds) - MAX_ROUNDS, 0), len(run.rounds))
+
+
+def round_rows(run: Run, places: Sequence[int]) -> list[dict]:
+    """Write the metrics of some rounds as text."""
+    rounds = run.rounds.at(places)
     names = ["dp", "dp_ceiling", "eo", "eo_ceiling"]
     names += ["eo_negatives", "eo_positives", "disc", "accuracy", "balanced_accuracy"]
     cells = {name: [rate(v) for v in rounds.numbers(name)] for name in names}
@@ -49,22 +57,23 @@ def round_rows(run: Run) -> list[dict]:
     cells["task"] = rounds.text("task")
     cells["undefined"] = [metrics_by_reason(cell) for cell in rounds.text("undefined")]
     cells["collapsed"] = ["yes" if v == 1 else "" for v in rounds.numbers("collapsed")]
-    cells |= _timing_cells(run)
+    cells |= _timing_cells(run, rounds)
     return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
 
-def constraint_rows(run: Run) -> list[dict]:
-    """Write every round's constraint, multiplier and cumulative violations, by constraint."""
+def constraint_rows(run: Run, places: Sequence[int]) -> list[dict]:
+    """Write some rounds' constraint, multiplier and cumulative violations, by constraint."""
+    rounds = run.rounds.at(places)
     kinds = ("constraint", "multiplier", "violation", "clipped_violation")
     columns = [
-        [number(v, 4) for v in run.rounds.numbers(f"{kind}:{name}")]
+        [number(v, 4) for v in rounds.numbers(f"{kind}:{name}")]
         for name in run.constraints
         for kind in kinds
     ]
-    rounds = [whole(v) for v in run.rounds.numbers("round")]
+    numbers = [whole(v) for v in rounds.numbers("round")]
     return [
         {"round": number_, "task": task, "cells": [column[i] for column in columns]}
-        for i, (number_, task) in enumerate(zip(rounds, run.rounds.text("task"), strict=True))
+        for i, (number_, task) in enumerate(zip(numbers, rounds.text("task"), strict=True))
     ]
 
 
@@ -107,11 +116,11 @@ def _intervals(rounds: Table, name: str) -> list[str]:
     return [interval(a, b, "–") for a, b in zip(low, high, strict=True)]
 
 
-def _timing_cells(run: Run) -> dict[str, list[str]]:
+def _timing_cells(run: Run, some: Table) -> dict[str, list[str]]:
     """Match timings to rounds by number: an interrupted run may lack the last one."""
     if run.timings is None:
         return {}
-    rounds = run.rounds.numbers("round")
+    rounds = some.numbers("round")
     cells = {}
     for name, write in (("seconds", number), ("iterations", whole)):
         values = dict(zip(run.timings.numbers("round"), run.timings.numbers(name), strict=True))

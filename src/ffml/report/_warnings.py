@@ -1,4 +1,7 @@
-"""What looked wrong before a run and during it, for the page and the card."""
+"""What looked wrong before a run and during it, for terminal, page and card."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from ffml.report._files import Run
 from ffml.report._numbers import counted
@@ -6,7 +9,8 @@ from ffml.report._numbers import counted
 
 def warning_lines(run: Run) -> list[str]:
     """Say what was noticed about the table, and which inputs changed along the stream."""
-    lines = [_sentence(str(warning)) for warning in run.config.get("warnings") or []]
+    lines = [_sentence(line) for line in (useless_warning(run.summary),) if line]
+    lines += [_sentence(str(warning)) for warning in run.config.get("warnings") or []]
     if guessed := run.config.get("guessed"):
         columns = ", ".join(f"{part} {column!r}" for part, column in guessed.items())
         lines.append(f"Columns taken by their names, since nobody named them: {columns}.")
@@ -18,6 +22,19 @@ def warning_lines(run: Run) -> list[str]:
             f"{since}: {found['text']}."
         )
     return lines
+
+
+def useless_warning(summary: Mapping[str, Any]) -> str:
+    """Say that a learner never told people apart: its numbers are finite and mean nothing."""
+    judged = summary["all"]["accuracy"]["defined"]
+    if not judged or summary.get("collapsed_rounds") != judged:
+        return ""
+    each = "the one round that was" if judged == 1 else f"each of the {judged} rounds that were"
+    return (
+        f"everybody got the same decision in {each} judged, so that nothing useful was"
+        " learned; look for a label that hardly varies, features that say nothing, or step sizes"
+        " that are too large or too small"
+    )
 
 
 def _sentence(text: str) -> str:

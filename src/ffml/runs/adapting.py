@@ -1,11 +1,12 @@
 """Deciding with a saved learner: adapted to a few labelled rows, or as far as it knows people."""
 
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from ffml.base import FFMLError, Task
+from ffml.base import FFMLError, Learner, Params, Task
 from ffml.data.tables import Preprocessor, Source, labelled_task
 from ffml.draws import UNLABELLED, draws
 from ffml.experiment.build import build_for
@@ -18,13 +19,22 @@ from ffml.runs.predict import Rule, preprocessor_of
 from ffml.runs.trees import restored_tree
 
 
-def adapted(
+class Settled(NamedTuple):
+    """What a saved learner decides by about one task: plain arrays, the same for every row."""
+
+    model: SavedModel
+    config: RunConfig
+    known: Any  # `Learner.knowledge`
+    params: Params  # of `Learner.adapt`: θ' of Eq. 6–7, and what else the method decides by
+
+
+def settle(
     model: SavedModel,
     support: Source | None = None,
     people: Source | None = None,
     threshold: str | None = None,
-) -> Rule:
-    """Let a saved learner decide: θ' of Eq. 6–7, and what else the method decides by.
+) -> Settled:
+    """Let a saved learner adapt to a task, once for all of its rows.
 
     Args:
         model: what a run left behind.
@@ -34,9 +44,6 @@ def adapted(
         people: the rows to be decided about, of which the features are read, by methods that look
             at them; of a large table, some rows at random.
         threshold: another goal than the run's, see `ffml.wrappers.evened`; nothing is relearned.
-
-    Returns:
-        Functions from encoded features, which take the place of `SavedModel.logits`.
     """
     model.refuse_without_params()
     config = _rethresholded(run_config(model.config["run"]), threshold)
@@ -46,10 +53,15 @@ def adapted(
     known = restored_tree(like, KNOWLEDGE, model.knowledge)
 
     def prepared(x: np.ndarray) -> np.ndarray:
-        return model.standardised(learner.describe(known, x))
+        return _prepared(model, learner, known, x)
 
     task = _nobody(model) if support is None else _labelled(model, config, support)
     x = None
+    if learner.uses_unlabelled and people is None and support is None:
+        raise FFMLError(
+            "what this model decides depends on who is decided about; give people, or a sample of "
+            "them"
+        )
     if people is not None and learner.uses_unlabelled:
         rng = draws(config.seed, model.round + 1, UNLABELLED)
         x = prepared(some_rows(people, preprocessor_of(model), MOST_UNLABELLED, rng))
@@ -64,12 +76,25 @@ def adapted(
         people=x,
     )
     what = "deciding" if support is None else f"adapting to {support.name}"
-    params = decide(learner, known, batch, what)
+    return Settled(model, config, known, decide(learner, known, batch, what))
+
+
+def rule_of(found: Settled) -> Rule:
+    """Return functions from encoded features, which take the place of `SavedModel.logits`."""
+    model, config, known, params = found
+    _, learner = build_for(config, model.schema)
+
     chances = learner.chances
     return Rule(
-        lambda x: np.asarray(learner.predict(params, prepared(x))),
-        None if chances is None else lambda x: np.asarray(chances(params, prepared(x))),
+        lambda rows: np.asarray(learner.predict(params, rows)),
+        None if chances is None else lambda rows: np.asarray(chances(params, rows)),
+        lambda x: _prepared(model, learner, known, x),
     )
+
+
+def _prepared(model: SavedModel, learner: Learner, known: Any, x: np.ndarray) -> np.ndarray:
+    """Describe and standardise encoded features, as the model learned from them."""
+    return model.standardised(learner.describe(known, x))
 
 
 def _rethresholded(config: RunConfig, threshold: str | None) -> RunConfig:
@@ -109,9 +134,12 @@ def some_rows(
         raise FFMLError(f"{source.name} has no column {missing[0]!r}, which the model needs")
     x, ranks = np.zeros((0, len(preprocessor.features)), np.float32), np.zeros(0)
     for batch in source.batches(names):
-        x = np.concatenate([x, preprocessor.transform(batch.select(names))])
-        ranks = np.concatenate([ranks, rng.random(len(batch))])
-        if len(x) > most:  # the smallest of all ranks so far: each row is as likely as any other
+        own = rng.random(len(batch))
+        # Those with the smallest of all ranks so far: each row is as likely as any other.
+        rows = np.arange(len(batch)) if len(x) < most else np.flatnonzero(own < ranks.max())
+        x = np.concatenate([x, preprocessor.transform(batch.select(names).take(rows))])
+        ranks = np.concatenate([ranks, own[rows]])
+        if len(x) > most:
             kept = np.sort(np.argpartition(ranks, most)[:most])
             x, ranks = x[kept], ranks[kept]
     return x

@@ -15,6 +15,7 @@ from ffml.runs.container import Contents, pack, read
 from ffml.runs.durable import write_atomically
 from ffml.runs.generations import newest_generation
 from ffml.runs.soundness import MISFITS, leaves, refuse_misfits
+from ffml.runs.watched import INPUTS
 
 MODEL = "model.safetensors"
 # What the names of a checkpoint's arrays begin with: a learner's whole state, what its decisions
@@ -52,6 +53,7 @@ class SavedModel:
     config: dict[str, Any]  # config.json of the run: method, settings, data, versions
     labels: int  # how often labels have come since the last round
     status: str  # "complete", "interrupted", or "running" when read from a checkpoint
+    inputs: dict[str, np.ndarray]  # what the inputs learned from were like, by name
     adds_columns: bool = False  # whether the learner adds columns to x, which θ then needs
     notes: tuple[str, ...] = ()  # what a person should know, such as a damaged checkpoint
 
@@ -113,7 +115,7 @@ def write_model(run_dir: Path, status: str) -> Path:
     kept |= {"kind": "model", "status": status}
     used = decided_by(arrays)
     refuse_divergence(used.values())
-    used |= {name: array for name, array in arrays.items() if name.startswith(_SCALER)}
+    used |= {name: array for name, array in arrays.items() if name.startswith((_SCALER, INPUTS))}
     write_atomically(run_dir / MODEL, pack(kept, used).data)
     return run_dir / MODEL
 
@@ -196,6 +198,7 @@ def _from_contents(contents: Contents, notes: tuple[str, ...]) -> SavedModel:
         config=config,
         labels=document.get("labels", 0),
         status=document.get("status", "running"),
+        inputs={name: array for name, array in arrays.items() if name.startswith(INPUTS)},
         adds_columns=bool(model.get("adds_columns", False)),
         notes=notes,
     )

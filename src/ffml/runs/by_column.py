@@ -14,24 +14,31 @@ NOTIONS = ("demographic-parity", "equalized-odds")
 
 
 def by_column(
-    tables: Mapping[str, np.ndarray], columns: tuple[SensitiveColumn, ...]
+    tables: Mapping[str, np.ndarray],
+    columns: tuple[SensitiveColumn, ...],
+    ceilings: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Summarise all rounds and the last third of them, column by column, as summary.json does.
 
     Args:
         tables: column -> counts ``(T, k, 2, 2)`` of all rounds.
         columns: their names and groups.
+        ceilings: column -> noise ceilings of DP and EO ``(T, 2)``; None: they are drawn here.
     """
+    if ceilings is None:
+        ceilings = {name: _drawn_ceilings(counts) for name, counts in tables.items()}
     return {
         column.name: {
-            part: _summary(rounds, column.groups)
-            for part, rounds in (
-                ("all", tables[column.name]),
-                ("last_third", last_third(tables[column.name])),
-            )
+            part: _summary(part_of(tables[column.name]), part_of(ceilings[column.name]), column)
+            for part, part_of in (("all", lambda rounds: rounds), ("last_third", last_third))
         }
         for column in columns
     }
+
+
+def _drawn_ceilings(tables: np.ndarray) -> np.ndarray:
+    found = [metrics.noise_ceilings(table) for table in tables]
+    return np.array([[one["dp"], one["eo"]] for one in found]).reshape(-1, 2)
 
 
 def gaps_by_column(
@@ -58,31 +65,31 @@ def largest_long_run(found: list[GapStatistics]) -> GapStatistics:
     return max(found, key=lambda one: np.nan_to_num(abs(one.long_run), nan=-1.0))
 
 
-def _summary(tables: np.ndarray, groups: tuple[str, ...]) -> dict[str, Any]:
-    judged = tables[tables.any((1, 2, 3))]
+def _summary(tables: np.ndarray, ceilings: np.ndarray, column: SensitiveColumn) -> dict[str, Any]:
+    rounds = tables.any((1, 2, 3))
+    judged = tables[rounds]
     return {
         "rounds": len(judged),
-        **_ratios(judged),
+        **_ratios(judged, ceilings[rounds]),
         "gaps": {
-            notion: [found._asdict() for found in metrics.gap_statistics(judged, groups, notion)]
+            notion: [f._asdict() for f in metrics.gap_statistics(judged, column.groups, notion)]
             for notion in NOTIONS
         },
     }
 
 
-def _ratios(judged: np.ndarray) -> dict[str, dict[str, Any]]:
+def _ratios(judged: np.ndarray, ceilings: np.ndarray) -> dict[str, dict[str, Any]]:
     """Average DP and EO over the rounds where they are defined, and their ceilings likewise.
 
     What they reach of the ceiling is Σ ratio / Σ ceiling: the mean of such quotients flatters
     uneven decisions on small tasks.
     """
-    ceilings = [metrics.noise_ceilings(table) for table in judged]
     found = {}
-    for name in ("dp", "eo"):
-        values = [float(metrics.METRICS[name](table)) for table in judged]
+    for name, expected in zip(("dp", "eo"), ceilings.T, strict=True):
+        values = metrics.METRICS[name](judged)
         rounds = [
-            {"ratio": value, "ceiling": ceiling[name]}
-            for value, ceiling in zip(values, ceilings, strict=True)
+            {"ratio": value, "ceiling": ceiling}
+            for value, ceiling in zip(values.tolist(), expected.tolist(), strict=True)
         ]
         means = summarise(rounds)["all"]["columns"]
         ratio, ceiling = (means.get(k, _NEVER) for k in ("ratio", "ceiling"))

@@ -4,7 +4,8 @@ A checkpoint is ``checkpoint/round-N.safetensors`` (see `ffml.runs.container`). 
 never change once kept, so each has a file of its own, named by its checksum, that checkpoints
 refer to. A round's order of business:
 
-1. files of tasks that are new, each: temporary file, fsync, rename; then fsync of the folder;
+1. files of tasks that are new, and of rounds long past (`ffml.runs.rounds`), each: temporary file,
+   fsync, rename; then fsync of the folder;
 2. the checkpoint, in the same way: its rename is the instant from which the round is done;
 3. what neither this checkpoint nor the one before refers to is removed, but never a file that a
    run did not write (see `ffml.runs.ownership`).
@@ -27,10 +28,17 @@ from ffml.online.memory import bounded
 from ffml.online.waiting import Waiting
 from ffml.runs import durable
 from ffml.runs.container import Contents, DamagedFileError, Packed, pack, read
-from ffml.runs.generations import FOLDER, generation_name, generations, newest_generation
+from ffml.runs.generations import (
+    FOLDER,
+    generation_name,
+    generations,
+    newest_generation,
+    past_files,
+)
 from ffml.runs.history import rounds_from
 from ffml.runs.ownership import checkpoint_files
 from ffml.runs.position import Position
+from ffml.runs.rounds import Rounds
 from ffml.runs.snapshot import restore, snapshot
 from ffml.runs.waiting import pack_waiting, read_waiting, waiting_files
 
@@ -72,18 +80,19 @@ class Checkpoints:
         self._names: dict[int, tuple[LabelledTask, str]] = {}  # files of the tasks in memory, by id
         self._previous: set[str] = set()  # files of the checkpoint before
         self._present: set[str] = set()  # files of the run's in the folder
+        self._past: dict[int, tuple[Contents, str]] = {}  # files of rounds long past, by id
         self._waiting: dict[int, str] = {}  # files of the tasks that wait for labels, by round
         self._whole: set[str] = set()  # those of tasks that were written or read by this process
 
     def clear(self) -> None:
         """Remove all checkpoints, and then what they refer to."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for name in sorted(checkpoint_files(self.folder)):  # "round-" before "task-"
+        for name in sorted(checkpoint_files(self.folder)):  # "round-" before "rounds-" and "task-"
             durable.unlink(self.folder / name)
         durable.sync_folder(self.folder)
         durable.sync_folder(self.run_dir)
         self._present, self._whole, self._previous = set(), set(), set()
-        self._names, self._waiting = {}, {}
+        self._names, self._waiting, self._past = {}, {}, {}
 
     def save(
         self,
@@ -93,18 +102,33 @@ class Checkpoints:
         config: Mapping[str, Any],
         preprocessing: Mapping[str, Any] | None = None,
         labels: int = 0,
+        tables: Mapping[str, str] | None = None,
     ) -> None:
         """Write the checkpoint of the round just played, or of the ``labels``-th labels since.
 
-        Once this returns, it is safe.
+        Once this returns, it is safe. The other arguments are those of `snapshot`.
         """
         tasks = self._save_tasks(loop.memory.tasks)
         waiting = self._save_waiting(loop.waiting)
-        contents = snapshot(loop, tasks, rounds, position, config, preprocessing, waiting, labels)
+        rounds = Rounds.of(rounds)
+        past = self._save_past(rounds, position.digests)
+        latest = position._replace(digests=position.digests[len(rounds) - len(rounds.latest) :])
+        contents = snapshot(
+            loop,
+            tasks,
+            rounds.latest,
+            latest,
+            config,
+            preprocessing,
+            waiting=waiting,
+            labels=labels,
+            past=past,
+            tables=tables,
+        )
         name = generation_name(loop.round, labels)
         durable.write_atomically(self.folder / name, pack(*contents).data)
         self._present.add(name)
-        self._forget_all_but({name, *tasks, *waiting})
+        self._forget_all_but({name, *tasks, *waiting, *past})
 
     def load(self) -> Saved | None:
         """Read the newest good checkpoint; None if no round was done."""
@@ -122,7 +146,7 @@ class Checkpoints:
             except DamagedFileError as error:
                 saved.missing.add(name)
                 saved.notes.append(f"{error}; rebuilding it from the data")
-        self._whole = {*saved.tasks, *waiting_files(document)}
+        self._whole = {*saved.tasks, *waiting_files(document), *past_files(document)}
         self._waiting = dict(
             zip((w.round for w in saved.waiting), waiting_files(document), strict=True)
         )
@@ -158,6 +182,26 @@ class Checkpoints:
         if len(self._whole) > before:
             durable.sync_folder(self.folder)
         return [self._names[id(task)][1] for task in tasks]
+
+    def _save_past(self, rounds: Rounds, digests: Sequence[str]) -> list[str]:
+        """Write the parts of the past that have no file yet; return the files of all."""
+        saved, before = {}, len(self._whole)
+        for part in rounds.parts:
+            if id(part) in self._past:
+                saved[id(part)] = self._past[id(part)]
+                continue
+            first, *_, last = part.document["round"]
+            of_part = list(digests[first - 1 : last])
+            document = {"kind": "past", "history": part.document, "digests": of_part}
+            packed = pack(document, part.arrays)
+            name = f"rounds-{packed.sha256}.safetensors"
+            if name not in self._whole:
+                self._place(name, packed.data)
+            saved[id(part)] = (part, name)
+        if len(self._whole) > before:
+            durable.sync_folder(self.folder)
+        self._past = saved
+        return [name for _, name in saved.values()]
 
     def _save_task(self, task: LabelledTask) -> str:
         name, packed = _task_file(task)
@@ -205,7 +249,8 @@ class Checkpoints:
 
 
 def _files_of(path: Path, document: Mapping[str, Any]) -> set[str]:
-    return {path.name, *document["memory"]["tasks"], *waiting_files(document)}
+    tasks = document["memory"]["tasks"]
+    return {path.name, *tasks, *waiting_files(document), *past_files(document)}
 
 
 def _task_file(task: LabelledTask) -> tuple[str, Packed]:

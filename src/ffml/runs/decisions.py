@@ -7,6 +7,7 @@ process that was killed) is not found, and is written over when the same is done
 
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -62,6 +63,9 @@ class DecisionLog(Protocol):
             round_: the last round that counts.
             number: the last labels that count after it.
         """
+
+    def clear(self) -> None:
+        """Forget everything: the run is replaced."""
 
 
 class ParquetLog:
@@ -121,10 +125,12 @@ class ParquetLog:
         return found
 
     def clear(self) -> None:
-        """Remove the files of a run that is replaced; others in the folder stay."""
+        """Remove the files, and the folder if it holds no others."""
         for path in list(self.folder.iterdir()) if self.folder.is_dir() else ():
             if _NAME.fullmatch(path.name.removeprefix(".").removesuffix(".tmp")):
                 durable.unlink(path)
+        with suppress(OSError):
+            self.folder.rmdir()
 
     def _files(self, round_: int, number: int) -> Iterator[Path]:
         kept = []

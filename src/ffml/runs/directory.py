@@ -8,7 +8,7 @@ tables. A kill in between leaves tables that lack a round or end in half a line,
 
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -21,14 +21,16 @@ from ffml.runs import durable
 from ffml.runs.artifact import MODEL, load_model, write_model
 from ffml.runs.checkpoint import Checkpoints, Saved
 from ffml.runs.config import config_document, refuse_changes
-from ffml.runs.decisions import ParquetLog, decisions_of
+from ffml.runs.decisions import DecisionLog, ParquetLog, decisions_of
 from ffml.runs.files import CARD, CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
 from ffml.runs.generations import newest_generation
 from ffml.runs.judged import planned_rounds
 from ffml.runs.lateness import label_summary
 from ffml.runs.ownership import WRITTEN, check_out, refuse_links
 from ffml.runs.position import Position
+from ffml.runs.rounds import Rounds
 from ffml.runs.summary import run_summary
+from ffml.runs.tables import RunTables
 
 
 class RunDirectory:
@@ -40,14 +42,25 @@ class RunDirectory:
         experiment: Experiment,
         command: str = "",
         preprocessing: dict[str, Any] | None = None,
+        log: DecisionLog | None = None,
     ) -> None:
+        """Describe a run; nothing is written yet.
+
+        Args:
+            folder: where its files are.
+            experiment: what is run.
+            command: as typed, for config.json.
+            preprocessing: how columns became features, as JSON.
+            log: where decisions and labels are kept; None: in files of the folder.
+        """
         self.folder = folder
         self.experiment = experiment
-        self.preprocessing = preprocessing  # how columns became features, as JSON
-        self.rounds: list[Round] = []
+        self.preprocessing = preprocessing
+        self.rounds = Rounds()
         self.config = config_document(experiment, command)
         self.checkpoints = Checkpoints(folder)
-        self.log = ParquetLog(folder)
+        self.tables = RunTables(folder, self._table_texts)
+        self.log: DecisionLog = ParquetLog(folder) if log is None else log
         self.labels = 0  # how often labels have come since the last round
         self._position = Position.start(experiment.stream.schema)
         self._left: Iterator[Task] = iter(())
@@ -105,15 +118,15 @@ class RunDirectory:
     def add(self, record: Round) -> None:
         """Make the round just played safe, then show it in the tables."""
         with self._writing():
-            rounds, loop = [*self.rounds, record], self.experiment.loop
+            rounds, loop = self.rounds.followed_by(record), self.experiment.loop
             if self._task and self._task.name == record.task:
                 decided = decisions_of(self._task, record.round, loop.decided, loop.schema)
                 if decided is not None:
                     self.log.add(decided)
-            self.checkpoints.save(loop, rounds, self._position, self.config, self.preprocessing)
+            lines = self.tables.plan(record, first=len(rounds) == 1)
+            self._save(rounds)
             self.rounds, self.labels = rounds, 0
-            for name, text in self._table_texts([record], header=len(rounds) == 1).items():
-                durable.append(self.folder / name, text.encode())
+            self.tables.append(lines)
 
     def discard(self) -> None:
         """Leave nothing behind of a run that could not do its first round."""
@@ -122,8 +135,6 @@ class RunDirectory:
             self.log.clear()
             for name in (*WRITTEN, CONFIG, durable.LOCK):
                 durable.unlink(self.folder / name)
-        with suppress(OSError):
-            self.log.folder.rmdir()
         with suppress(OSError):  # the folders may hold files of the person's
             self.checkpoints.folder.rmdir()
             self.folder.rmdir()
@@ -136,7 +147,7 @@ class RunDirectory:
             write_pages: `ffml.report.write_pages`, which reads the files of the run.
         """
         with self._writing():
-            self._write_tables()
+            self.tables.mend(self.rounds)
             self._write_if_different(CONFIG, to_json(self.config))
             durable.write_atomically(self.folder / SUMMARY, to_json(self.summary(status)))
             report = write_pages(self.folder)
@@ -212,7 +223,9 @@ class RunDirectory:
         with self._writing():
             self.checkpoints.restore(saved, self.experiment.loop)
         saved.notes.extend(differences(document["config"], self.config))
-        self.rounds, self.labels, self.config = saved.rounds, saved.labels, document["config"]
+        self.rounds, self.labels = Rounds.of(saved.rounds), saved.labels
+        self.config = document["config"]
+        self.tables.trust(document.get("tables", {}))
         self.preprocessing = document["preprocessing"]
 
     def _mend_files(self) -> None:
@@ -221,24 +234,29 @@ class RunDirectory:
             self.checkpoints.folder.mkdir(exist_ok=True)
             for name in (CONFIG, SUMMARY, MODEL, *TABLES):
                 durable.unlink(durable.temporary(self.folder / name))
-            self._write_tables()
+            self.tables.mend(self.rounds)
             self._write_if_different(CONFIG, to_json(self.config))
 
-    def _write_tables(self) -> None:
-        """Make the tables say what the checkpoint says."""
-        for name, text in self._table_texts(self.rounds, header=True).items():
-            self._write_if_different(name, text)
+    def _save(self, rounds: Rounds, labels: int = 0) -> None:
+        """Write the checkpoint of the last round, or of the ``labels``-th labels since."""
+        self.checkpoints.save(
+            self.experiment.loop,
+            rounds,
+            self._position,
+            self.config,
+            self.preprocessing,
+            labels,
+            self.tables.fingerprints(),
+        )
 
-    def _table_texts(self, rounds: list[Round], header: bool) -> dict[str, str]:
+    def _table_texts(self, rounds: Sequence[Round], header: bool) -> dict[str, str]:
         experiment = self.experiment
         names, schema = experiment.problem.constraint_names, experiment.stream.schema
         return table_texts(rounds, names, schema, header)
 
     def _write_if_different(self, name: str, text: str) -> None:
         path = self.folder / name
-        if not text:
-            durable.unlink(path)
-        elif path.exists() and path.read_bytes() == text.encode():
+        if path.exists() and path.read_bytes() == text.encode():
             durable.sync(path)
         else:
             durable.write_atomically(path, text)

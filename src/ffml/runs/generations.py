@@ -4,11 +4,13 @@ Nothing here needs JAX, so that predictions can be made where it is not installe
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ffml.base import FFMLError
 from ffml.runs.container import Contents, DamagedFileError, read
+from ffml.runs.history import history_of, joined_history
 
 FOLDER = "checkpoint"
 _NAME = re.compile(r"round-(\d+)(?:-(\d+))?\.safetensors")
@@ -45,7 +47,7 @@ def newest_generation(run_dir: Path) -> Newest | None:
     problems = []
     for path in generations(run_dir):
         try:
-            contents = read(path)
+            contents = with_past(read(path), path.parent)
         except DamagedFileError as error:
             problems.append(str(error))
             continue
@@ -57,6 +59,27 @@ def newest_generation(run_dir: Path) -> Newest | None:
             "start again with --overwrite (the same seed gives the same rounds)"
         )
     return None
+
+
+def with_past(contents: Contents, folder: Path) -> Contents:
+    """Add the rounds long past, which are in files of their own, to those of a checkpoint."""
+    past = [read(folder / name) for name in past_files(contents.document)]
+    if not past:
+        return contents
+    parts = [Contents(part.document["history"], part.arrays) for part in past]
+    history = joined_history([*parts, history_of(contents)])
+    stream = contents.document["stream"]
+    digests = [digest for part in past for digest in part.document["digests"]]
+    stream = stream | {"digests": [*digests, *stream["digests"]]}
+    return Contents(
+        contents.document | {"history": history.document, "stream": stream},
+        contents.arrays | history.arrays,
+    )
+
+
+def past_files(document: Mapping[str, Any]) -> list[str]:
+    """Name the files of a checkpoint's rounds long past; short runs have none."""
+    return document.get("past", [])
 
 
 def _age(found: tuple[re.Match[str], Path]) -> tuple[int, int]:

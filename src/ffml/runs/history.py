@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ffml.online.metrics import noise_ceilings
 from ffml.online.reliability import COUNTS, NUM_BINS
+from ffml.runs.container import Contents
 
 if TYPE_CHECKING:  # it needs JAX, which reading tables does not
     from ffml.online.loop import Round
@@ -36,7 +38,16 @@ def history_arrays(rounds: Sequence["Round"]) -> dict[str, np.ndarray]:
         arrays[f"unpriced.{i}"] = np.stack(
             [r.unpriced.get(column, r.tables[column]) for r in rounds]
         )
+        arrays[f"ceilings.{i}"] = np.stack([round_ceilings(r, column) for r in rounds])
     return {_PREFIX + name: array for name, array in arrays.items()}
+
+
+def round_ceilings(record: "Round", column: str) -> np.ndarray:
+    """Return the noise ceilings of DP and EO; runs of an earlier ffml have not kept them."""
+    if column in record.ceilings:
+        return record.ceilings[column]
+    found = noise_ceilings(record.tables[column])
+    return np.array([found["dp"], found["eo"]])
 
 
 def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list["Round"]:
@@ -61,10 +72,32 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
                 column: arrays.get(f"{_PREFIX}unpriced.{i}", tables[column])[t]
                 for i, column in enumerate(document["tables"])
             },
+            ceilings={
+                column: arrays[f"{_PREFIX}ceilings.{i}"][t]
+                for i, column in enumerate(document["tables"])
+                if f"{_PREFIX}ceilings.{i}" in arrays
+            },
             drift=tuple(Drift(*found) for found in drift[t]),
         )
         for t in range(len(document["round"]))
     ]
+
+
+def joined_history(parts: Sequence[Contents]) -> Contents:
+    """Put the histories of rounds that follow each other together."""
+    first = parts[0].document
+    names = [name for name in first if name not in ("metrics", "tables")]
+    document = {name: [value for part in parts for value in part.document[name]] for name in names}
+    arrays = {
+        name: np.concatenate([part.arrays[name] for part in parts]) for name in parts[0].arrays
+    }
+    return Contents(first | document, arrays)
+
+
+def history_of(contents: Contents) -> Contents:
+    """Take the history alone out of a checkpoint."""
+    arrays = {name: a for name, a in contents.arrays.items() if name.startswith(_PREFIX)}
+    return Contents(contents.document["history"], arrays)
 
 
 def history_tables(

@@ -27,6 +27,7 @@ from ffml.runs.judged import planned_rounds
 from ffml.runs.labelling import labelled_rounds, place_labels
 from ffml.runs.ownership import refuse_links
 from ffml.runs.position import task_digest
+from ffml.runs.rounds import Rounds
 
 
 class LabelsAdded(NamedTuple):
@@ -75,7 +76,7 @@ class LivingRun(RunDirectory):
             raise FFMLError(
                 f"{self.folder} has no round done; begin with: ffml run --resume {self.folder}"
             )
-        refuse_unfinished(saved.contents.document["config"], len(saved.rounds), self.folder)
+        refuse_unfinished(saved.contents.document["config"], saved.position.num_tasks, self.folder)
         self._take_over(saved)
         self._position = saved.position
         self._mend_files()
@@ -95,13 +96,12 @@ class LivingRun(RunDirectory):
             number = self.labels + 1
             with self._writing():
                 self.log.add_labels(placed.to_log(loop.round, number))
-            rounds = labelled_rounds(loop, self.rounds, placed)
+            rounds = Rounds.of(labelled_rounds(loop, self.rounds, placed))
+            texts = self.tables.plan_all(rounds)
             with self._writing():
-                self.checkpoints.save(
-                    loop, rounds, self._position, self.config, self.preprocessing, number
-                )
+                self._save(rounds, number)
                 self.rounds, self.labels = rounds, number
-                self._write_tables()
+                self.tables.write(texts)
             still = {one.round for one in loop.waiting if not one.learned}
             learned = {one.round for one in before} - still - learned
         else:

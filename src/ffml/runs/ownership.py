@@ -17,7 +17,7 @@ from ffml.runs.files import CARD, CONFIG, REPORT, SUMMARY, TABLES
 from ffml.runs.generations import FOLDER, generations
 
 WRITTEN = (*TABLES, SUMMARY, REPORT, CARD, MODEL)  # after the first round; before it, CONFIG alone
-_CHECKPOINT = re.compile(r"(round-\d+(-\d+)?|task-[0-9a-f]{64})\.safetensors")
+_CHECKPOINT = re.compile(r"(round-\d+(-\d+)?|(task|rounds)-[0-9a-f]{64})\.safetensors")
 
 
 def check_out(folder: Path, overwrite: bool) -> None:

@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 Logits = Callable[[np.ndarray], np.ndarray]  # encoded features (n, features) -> (n,)
 
-BLOCK_ROWS = 16_384  # rows whose features and hidden layers fit into a core's cache
+# Rows are decided about in blocks of just this size, the last one filled up with zeros: matrix
+# products of other sizes round otherwise, and a person's probability must not depend on how a table
+# was cut into batches. Features and hidden layers of a block fit into a core's cache.
+BLOCK_ROWS = 4096
 
 
 class Rule(NamedTuple):
     """How an adapted learner decides about rows of encoded features."""
 
     logits: Logits  # the decision is positive where above 0
-    chances: Logits | None = (
-        None  # probabilities of label 1, where they are not those of the logits
-    )
+    chances: Logits | None = None  # probabilities of label 1, where they are not the logits'
+    prepare: Callable[[np.ndarray], np.ndarray] = lambda x: x  # what both are given of a row
 
 
 class Decisions(NamedTuple):
@@ -53,11 +55,15 @@ def decide(model: SavedModel, x: np.ndarray, rule: Rule | None = None) -> Decisi
     probability, decision = np.empty(len(x), np.float32), np.empty(len(x), np.int8)
     for start in range(0, len(x), BLOCK_ROWS):
         here = slice(start, start + BLOCK_ROWS)
-        logits = np.clip(rule.logits(x[here]), -80, 80)
-        decision[here] = logits > 0
-        probability[here] = (
-            1 / (1 + np.exp(-logits)) if rule.chances is None else (rule.chances(x[here]))
-        )
+        rows = x[here]
+        count = len(rows)
+        if count < BLOCK_ROWS:
+            rows = np.concatenate([rows, np.zeros((BLOCK_ROWS - count, x.shape[1]), x.dtype)])
+        rows = rule.prepare(rows)
+        logits = np.clip(rule.logits(rows), -80, 80)
+        chances = 1 / (1 + np.exp(-logits)) if rule.chances is None else rule.chances(rows)
+        decision[here] = logits[:count] > 0
+        probability[here] = chances[:count]
     return Decisions(probability, decision)
 
 
@@ -74,29 +80,66 @@ def preprocessor_of(model: SavedModel) -> Preprocessor:
 
 
 def predict_table(
-    model: SavedModel, source: Source, keep: Sequence[str] = (), rule: Rule | None = None
+    model: SavedModel,
+    source: Source,
+    keep: Sequence[str] = (),
+    rule: Rule | None = None,
+    warned: list[str] | None = None,
 ) -> Iterator["pa.RecordBatch"]:
-    """Decide about a table of any size: ``row, [kept columns], probability, decision``."""
+    """Decide about a table of any size: ``row, [kept columns], probability, decision``.
+
+    Args:
+        model: what a run left behind.
+        source: the table.
+        keep: columns that are carried over.
+        rule: of an adapted learner; by default, the model's θ as it was learned.
+        warned: after the last batch, it holds what differs about the inputs, a line a column.
+    """
     import pyarrow as pa
 
+    from ffml.runs.arrivals import Arrivals
+
     preprocessor = preprocessor_of(model)
-    if missing := [name for name in keep if name not in source.columns]:
-        raise FFMLError(f"{source.name} has no column {missing[0]!r} to keep")
-    names = list(preprocessor.names)
-    if missing := [name for name in names if name not in source.columns]:
-        raise FFMLError(f"{source.name} has no column {missing[0]!r}, which the model needs")
-    needed = [name for name in source.columns if name in {*names, *keep}]
+    arrivals = Arrivals(model, preprocessor)
+    needed = needed_columns(preprocessor, source.columns, keep, source.name)
     first = 0
     for batch in source.batches(needed):
-        decisions = decide(model, preprocessor.transform(batch.select(names)), rule)
+        arrivals.add(batch)
         columns = {"row": pa.array(np.arange(first, first + len(batch)))}
-        columns |= {name: batch.column(batch.schema.get_field_index(name)) for name in keep}
-        columns |= {
-            "probability": pa.array(decisions.probability),
-            "decision": pa.array(decisions.decision),
-        }
+        columns |= decided_columns(model, preprocessor, batch, keep, rule)
         first += len(batch)
         yield pa.RecordBatch.from_pydict(columns)
+    if warned is not None:
+        warned += arrivals.warnings()
+
+
+def needed_columns(
+    preprocessor: Preprocessor, columns: Sequence[str], keep: Sequence[str], table: str
+) -> list[str]:
+    """Return the columns that decisions need and that are kept; refuses a table without them."""
+    names = set(preprocessor.names)
+    if missing := [name for name in keep if name not in columns]:
+        raise FFMLError(f"{table} has no column {missing[0]!r} to keep")
+    if missing := [name for name in preprocessor.names if name not in columns]:
+        raise FFMLError(f"{table} has no column {missing[0]!r}, which the model needs")
+    return [name for name in columns if name in names or name in keep]
+
+
+def decided_columns(
+    model: SavedModel,
+    preprocessor: Preprocessor,
+    batch: "pa.RecordBatch | pa.Table",
+    keep: Sequence[str],
+    rule: Rule | None,
+) -> "dict[str, pa.Array]":
+    """Decide about a batch of rows: ``[kept columns], probability, decision``."""
+    import pyarrow as pa
+
+    decisions = decide(model, preprocessor.transform(batch.select(preprocessor.names)), rule)
+    return {name: batch.column(name) for name in keep} | {
+        "probability": pa.array(decisions.probability),
+        "decision": pa.array(decisions.decision),
+    }
 
 
 def write_decisions(batches: Iterator["pa.RecordBatch"], path: Path) -> int:

@@ -39,18 +39,22 @@ def snapshot(
     preprocessing: Mapping[str, Any] | None,
     waiting: Sequence[str] = (),
     labels: int = 0,
+    past: Sequence[str] = (),
+    tables: Mapping[str, str] | None = None,
 ) -> Contents:
     """Describe a loop between two rounds.
 
     Args:
         loop: what is described.
         tasks: names the files of those in its memory.
-        rounds: those played so far.
+        rounds: those played so far, without those long past.
         position: how far the stream was read.
         config: of the run.
         preprocessing: how columns became features.
         waiting: names the files of the tasks that wait for labels.
         labels: how often labels have come since the last round.
+        past: names the files of the rounds long past.
+        tables: the fingerprints of the run's tables (`ffml.runs.tables`).
     """
     known = loop.knowledge
     pair = loop.learner.pair(known)
@@ -66,6 +70,8 @@ def snapshot(
         "memory": {"seen": loop.memory.seen, "tasks": list(tasks)},
         "waiting": waiting_document(loop.waiting, waiting),
         "labels": labels,
+        "past": list(past),
+        "tables": dict(tables or {}),
         "history": history_document(rounds),
         "versions": versions(),
     }

@@ -7,11 +7,13 @@ import numpy as np
 
 from ffml.base import SensitiveColumn
 from ffml.online import metrics
+from ffml.online.alarm import alarm_summary
 from ffml.online.answer import Asked, answer, present_groups
 from ffml.online.loop import Round
 from ffml.online.reliability import reliability
 from ffml.online.summary import last_third, summarise
 from ffml.runs.by_column import by_column
+from ffml.runs.history import round_ceilings
 
 
 def run_summary(
@@ -32,17 +34,19 @@ def run_summary(
     """
     rows = [_averaged(record) | {"n_validation": record.n_validation} for record in rounds]
     tables = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
+    ceilings = {c.name: np.stack([round_ceilings(r, c.name) for r in rounds]) for c in columns}
     last = rounds[-1]
     return {
         "status": status,
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
         "answer": answer(tables, columns, asked),
+        "alarms": alarm_summary(tables, columns, asked, [record.task for record in rounds]),
         "without_fairness": without_fairness(rounds, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "pooled": pooled_metrics(rounds, columns),
         "pooled_last_third": pooled_metrics(last_third(rounds), columns),
-        "by_column": by_column(tables, tuple(columns)),
+        "by_column": by_column(tables, tuple(columns), ceilings),
         "drift": drift_summary(rounds),
         "reliability": {
             "all": reliability(_summed(rounds)),

@@ -1,86 +1,66 @@
-"""Jobs in parallel processes, of which any may fail or be killed without the others.
+"""Many jobs at a time: in processes of this machine, or on a cluster."""
 
-Processes are spawned, because a fork would copy JAX's locks; each uses one core and the
-compilation cache that all share. They end with the process that started them.
-"""
-
-import multiprocessing
-import os
-import signal
-import threading
-import traceback
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection, wait
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from typing import Any, cast
 
 from ffml.base import FFMLError
-from ffml.runtime import available_cores, configure
+from ffml.border import one_of
+from ffml.studies.clusters import CLUSTERS
+from ffml.studies.outcomes import Compute
+from ffml.studies.processes import in_processes
 
-# One process a core: libraries that would each start a thread a core are told not to.
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _SHOWN = 3  # jobs named for each reason of failure
 
 
 def run_jobs(
-    compute: Callable[[Any, Callable[..., None]], None],
+    compute: Compute,
     jobs: Sequence[Any],
+    keep: Callable[[Any, Any], None],
     *,
     workers: int | None = None,
+    backend: str | None = None,
     tell: Callable[..., None] = lambda kind, job, *details: None,
 ) -> dict[str, list[Any]]:
-    """Compute all jobs; an interruption stops all processes at once.
+    """Compute all jobs; an interruption stops them at once.
+
+    Whoever computes sends back what is to be kept, and this process alone keeps it. So a worker
+    may be killed at any instant, and a job be computed twice: it is kept once, or not at all.
 
     Args:
-        compute: called as ``compute(job, say)`` in one of the processes, which must be able to
-            import it. What it computes it keeps itself.
+        compute: called as ``compute(job, say)`` by a worker, which must be able to import it;
+            returns what to keep.
         jobs: anything that can be pickled, in the order in which to start.
-        workers: processes at a time, one for each core by default.
+        keep: called as ``keep(job, found)`` here.
+        workers: processes at a time, one for each core by default; a cluster has its own number.
+        backend: a name of `ffml.studies.clusters.CLUSTERS`; None means processes.
         tell: told of ``("started", job)``, ``("said", job, …)`` with what ``say`` was given,
-            ``("finished", job)`` and ``("failed", job, reason, traceback)``, the traceback empty
-            where the reason says it all.
+            ``("finished", job, seconds)`` and ``("failed", job, reason, traceback)``, the traceback
+            empty where the reason says it all. Jobs on a cluster only finish or fail.
 
     Returns:
         The jobs that failed, by reason.
 
     Raises:
-        FFMLError: processes cannot start.
+        FFMLError: processes cannot start, or there is no such engine.
     """
-    left, failures = deque(jobs), dict[str, list[Any]]()
-    pool: dict[Any, _Worker] = {}
-
-    def start() -> None:
-        worker = _Worker(compute)
-        pool[worker.connection] = worker
-
-    try:
-        for _ in range(min(workers or available_cores(), len(jobs))):
-            start()
-        while pool:
-            for connection in wait(list(pool)):
-                worker = pool[connection]
-                kind, *details = worker.receive()
-                if kind == "failed":
-                    failures.setdefault(details[0], []).append(worker.job)
-                if kind != "ready":
-                    tell(kind, worker.job, *details)
-                if kind == "said":
-                    continue
-                if not worker.process.is_alive():
-                    del pool[connection]
-                    if left:
-                        start()
-                elif left:
-                    worker.take(left.popleft())
-                    tell("started", worker.job)
-                else:
-                    pool.pop(connection).stop()
-    finally:
-        for worker in pool.values():
-            worker.process.terminate()
-        for worker in pool.values():
-            worker.stop()
+    failures: dict[str, list[Any]] = {}
+    if backend is None:
+        events = in_processes(compute, jobs, workers)
+    else:
+        events = one_of("backend", backend, CLUSTERS)(compute, jobs)
+    with closing(cast(Generator, events)):
+        for kind, job, *details in events:
+            if kind == "finished":
+                seconds, found = details
+                details = [seconds]
+                try:
+                    keep(job, found)
+                except (FFMLError, OSError) as error:
+                    kind, details = "failed", [str(error), ""]
+            if kind == "failed":
+                failures.setdefault(details[0], []).append(job)
+            tell(kind, job, *details)
     return failures
 
 
@@ -93,99 +73,3 @@ def failure_message(failures: Mapping[str, Sequence[Any]], total: int) -> str:
         parts.append(f"{names}{more}: {reason}")
     failed = sum(map(len, failures.values()))
     return f"{failed} of {total} runs failed, the others are kept: {' | '.join(parts)}"
-
-
-class _Worker:
-    """A process, and the job it works on."""
-
-    def __init__(self, compute: Callable) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, compute), daemon=True)
-        with _one_thread():
-            self.process.start()
-        theirs.close()  # so that the end of the process is the end of the connection
-        self.job: Any = None
-
-    def take(self, job: Any) -> None:
-        """Begin with a job."""
-        self.job = job
-        with suppress(ConnectionError):  # a process that is gone says so at the next `receive`
-            self.connection.send(job)
-
-    def receive(self) -> tuple[Any, ...]:
-        """Return what the process says; its end is the failure of its job.
-
-        Raises:
-            FFMLError: it ended before it could take a job, as every other one would.
-        """
-        try:
-            return self.connection.recv()
-        except (EOFError, ConnectionError):
-            self.process.join(5)
-            self.stop()
-        code = self.process.exitcode or 0
-        if self.job is None:
-            raise FFMLError(
-                f"processes cannot start (exit code {code}); a script must run them under: "
-                'if __name__ == "__main__":'
-            )
-        if code < 0:
-            why = f"was killed (signal {-code}), perhaps for want of memory; use fewer --jobs"
-            return "failed", f"its process {why}", ""
-        return "failed", f"its process ended with exit code {code}", ""
-
-    def stop(self) -> None:
-        """End the process, whatever it is doing."""
-        self.process.terminate()
-        self.process.join(5)
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Set the environment that a new process starts with."""
-    before = {name: os.environ[name] for name in _THREADS if name in os.environ}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name in _THREADS:
-            del os.environ[name]
-        os.environ.update(before)
-
-
-# -- in the process --------------------------------------------------------------------------
-
-
-def _work(connection: Connection, compute: Callable) -> None:
-    """Compute the jobs that come in until the process is ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C does
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    configure(devices=1)
-    with suppress(EOFError, ConnectionError):  # the parent is gone
-        connection.send(("ready",))
-        while True:
-            connection.send(_outcome(connection, compute, connection.recv()))
-
-
-def _outcome(connection: Connection, compute: Callable, job: Any) -> tuple[str, ...]:
-    """Compute a job; whatever is wrong with it is a reason, not an end."""
-    try:
-        compute(job, lambda *details: connection.send(("said", *details)))
-    except (FFMLError, OSError) as error:
-        return "failed", str(error), ""
-    except Exception as error:
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return "failed", reason, traceback.format_exc()
-    return ("finished",)
-
-
-def _end_with_parent() -> None:
-    """Do not outlive the process that would hear of the results."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)

@@ -17,6 +17,7 @@ Where the lower of two rates shall be a share r of the higher, the bound on the 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -146,17 +147,18 @@ def smallest_prices(
     effect = influence(found, people)
     size = np.sqrt(share @ effect**2)
     told = size > LEAST_INFLUENCE
-    price = nothing
+    price = nothing.copy()
     own = _Own(correction, found)
+    all_scores = _Scores(people.p, effect)
     counting = people.inside + people.outside
     counted = np.maximum(found.inside + found.outside, 1e-30)
 
-    def at(trial: np.ndarray, i: int) -> tuple[float, float]:
-        """Return a gap at given prices, and its bound there."""
-        scores = people.p - effect @ trial
+    def at(i: int, trial: float) -> tuple[float, float]:
+        """Return gap i and its bound, if its price were another one and all others stayed."""
+        scores = all_scores.at(i, trial)
         cut = threshold(scores, share)
         chosen = (scores > cut) * share
-        gap = float(chosen @ effect[:, i] + own.off(trial, cut, i) - center[i])
+        gap = float(chosen @ all_scores.effect[i] + own.off(i, trial, cut) - center[i])
         if not relative[i]:
             return gap, width[i]
         lower = found.outside[i] if gap > 0 else found.inside[i]
@@ -166,7 +168,9 @@ def smallest_prices(
     for k in range(len(price) * (SWEEPS if len(price) > 1 else 1)):
         i = k % len(price)
         if told[i]:
-            price = _solved(at, price, i, HIGHEST_PRICE / size[i])
+            price[i] = _solved(partial(at, i), HIGHEST_PRICE / size[i])
+            all_scores.set(i, price[i])
+            own.scores.set(i, price[i])
     scores = people.p - effect @ price
     return found._replace(
         price=price,
@@ -175,18 +179,34 @@ def smallest_prices(
     )
 
 
+class _Scores:
+    """Scores of people under prices of which one changes at a time: no matrix is multiplied."""
+
+    def __init__(self, p: np.ndarray, effect: np.ndarray) -> None:
+        self.effect = np.ascontiguousarray(effect.T)  # (m, n)
+        self.price, self.now = np.zeros(len(self.effect)), p
+
+    def at(self, i: int, price: float) -> np.ndarray:
+        """Return the scores if price i were another one."""
+        return self.now - (price - self.price[i]) * self.effect[i]
+
+    def set(self, i: int, price: float) -> None:
+        """Change price i."""
+        self.now, self.price[i] = self.at(i, price), price
+
+
 class _Own:
     """What is added to an expected gap, for decisions at given prices."""
 
     def __init__(self, correction: Correction, prices: Prices) -> None:
         self.bias, self.trust, rows, known = correction
-        self.p, self.effect = rows.p, influence(prices, rows)
+        self.scores = _Scores(rows.p, influence(prices, rows))
         self.real = _by_person(known) - _by_person(rows)
 
-    def off(self, price: np.ndarray, threshold: float, i: int) -> float:
+    def off(self, i: int, price: float, threshold: float) -> float:
         if not self.trust[i]:
             return self.bias[i]
-        positive = self.p - self.effect @ price > threshold
+        positive = self.scores.at(i, price) > threshold
         return (1 - self.trust[i]) * self.bias[i] + self.trust[i] * (positive @ self.real[:, i])
 
 
@@ -199,34 +219,28 @@ def _by_person(people: People) -> np.ndarray:
     )
 
 
-def _solved(
-    at: Callable[[np.ndarray, int], tuple[float, float]],
-    price: np.ndarray,
-    i: int,
-    highest: float,
-) -> np.ndarray:
-    """Find the smallest price on one gap, while the others stay."""
+def _solved(at: Callable[[float], tuple[float, float]], highest: float) -> float:
+    """Find the smallest price on one gap, while the others stay.
 
-    def prices(own: float) -> np.ndarray:
-        trial = price.copy()
-        trial[i] = own
-        return trial
-
-    start, width = at(prices(0.0), i)
+    Args:
+        at: a price -> the gap, and its bound there.
+        highest: the largest price to try.
+    """
+    start, width = at(0.0)
     if abs(start) <= width:
-        return prices(0.0)
+        return 0.0
     sign, low, high = np.sign(start), 0.0, highest
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        gap, width = at(prices(sign * middle), i)
+        gap, width = at(sign * middle)
         if sign * gap <= width:
             high = middle
         else:
             low = middle
-    before = prices(sign * max(low - ROUNDING * highest, 0.0))
-    after = prices(sign * (high + ROUNDING * highest))
+    before = sign * max(low - ROUNDING * highest, 0.0)
+    after = sign * (high + ROUNDING * highest)
     # Where many people are alike, the gap may jump across the bound: take the nearer side.
-    return after if abs(at(after, i)[0]) <= abs(at(before, i)[0]) else before
+    return after if abs(at(after)[0]) <= abs(at(before)[0]) else before
 
 
 def priced(prices: Prices, people: People) -> np.ndarray:

@@ -7,10 +7,11 @@ import numpy as np
 from ffml.base import FFMLError
 from ffml.data.tables import Decisions
 from ffml.online import metrics
+from ffml.online.alarm import column_alarms
 from ffml.online.metrics import NOTIONS, GapAlarm, GapStatistics
 from ffml.online.summary import last_third
 from ffml.runs.gate import Finding
-from ffml.runs.gate._alarm import alarm_finding, column_alarms
+from ffml.runs.gate._alarm import alarm_finding
 from ffml.runs.gate._asked import gap_findings, one_task_gap_finding, ratio_findings
 from ffml.runs.judged import JudgedRounds
 
@@ -121,7 +122,8 @@ def _alarms(decisions: Decisions, limits: Limits) -> dict[str, list[GapAlarm]]:
     if limits.max_gap is None:
         return {}
     notion = limits.notion or DEFAULT_NOTION
-    return column_alarms(_rounds(decisions, notion), limits.max_gap, notion)
+    rounds = _rounds(decisions, notion)
+    return column_alarms(rounds.tables, rounds.columns, limits.max_gap, notion)
 
 
 def _rounds(decisions: Decisions, notion: str) -> JudgedRounds:

@@ -1,4 +1,4 @@
-"""Comparing methods: runs in parallel processes, kept one by one, summed up with intervals."""
+"""Comparing methods: many runs at a time, kept one by one, summed up with intervals."""
 
 from ffml.studies.compare._by_task import summarise_tasks, task_means
 from ffml.studies.compare._check import check_cells
@@ -7,9 +7,9 @@ from ffml.studies.compare._figure import draw_comparison
 from ffml.studies.compare._kinds import known_kinds
 from ffml.studies.compare._protocols import PAPER_DATA, PROTOCOLS, Protocol, Variant, plan
 from ffml.studies.compare._results import write_results
-from ffml.studies.compare._run import Event, run_cells, unfinished
+from ffml.studies.compare._run import Event, event_of, locked, run_cells, unfinished
 from ffml.studies.compare._spec import RunSpec
-from ffml.studies.compare._store import Store
+from ffml.studies.compare._store import Store, packed_cell
 from ffml.studies.compare._summary import (
     MIN_VALIDATION,
     enough_rows,
@@ -35,9 +35,12 @@ __all__ = [
     "draw_comparison",
     "enough_rows",
     "evenness",
+    "event_of",
     "gap_columns",
     "known_kinds",
+    "locked",
     "markdown_tables",
+    "packed_cell",
     "paired_differences",
     "plan",
     "root",

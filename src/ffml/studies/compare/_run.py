@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +14,11 @@ from ffml.border import at_least
 from ffml.data.datasets import DATASETS
 from ffml.data.sources import table_document
 from ffml.experiment.build import build, num_rounds
+from ffml.experiment.sharing import shared_functions
 from ffml.online.loop import Round
 from ffml.runs import durable
 from ffml.studies.compare._spec import RunSpec
-from ffml.studies.compare._store import Store
+from ffml.studies.compare._store import Store, packed_cell
 from ffml.studies.parallel import failure_message, run_jobs
 
 
@@ -30,6 +30,7 @@ class Event(NamedTuple):
     round: int = 0  # the round being played
     rounds: int | None = None
     reason: str = ""
+    seconds: float = 0.0  # that a finished cell took
 
 
 def run_cells(
@@ -37,9 +38,10 @@ def run_cells(
     store: Store,
     *,
     workers: int | None = None,
+    backend: str | None = None,
     progress: Callable[[Event], None] = lambda event: None,
 ) -> list[RunSpec]:
-    """Compute the cells that are not in the store, in parallel processes.
+    """Compute the cells that are not in the store, in parallel processes or on a cluster.
 
     A cell that fails, or whose process is killed, does not keep the others from finishing. An
     interruption stops all processes at once; what is finished stays. Scripts must call this under
@@ -49,6 +51,7 @@ def run_cells(
         cells: what to compute; cells with the same settings are computed once.
         store: where results are kept.
         workers: processes at a time, one for each core by default.
+        backend: "ray" or "dask": a cluster instead of processes, see `ffml.studies.clusters`.
         progress: told of every `Event`.
 
     Returns:
@@ -64,32 +67,38 @@ def run_cells(
         return []
 
     def tell(kind: str, cell: RunSpec, *details: Any) -> None:
-        if kind == "said":
-            progress(Event("round", cell, *details))
-        elif kind == "failed":
-            reason, trace = details
-            if trace:
-                durable.write_atomically(store.path(cell).with_suffix(".error.txt"), trace)
-            progress(Event("failed", cell, reason=reason))
-        else:
-            progress(Event(kind, cell))
+        progress(event_of(kind, cell, details, store.path(cell)))
 
-    job = partial(compute, store=store)
-    with _locked(store.folder):
-        failures = run_jobs(job, missing, workers=workers, tell=tell)
+    with locked(store.folder):
+        failures = run_jobs(
+            compute, missing, store.save, workers=workers, backend=backend, tell=tell
+        )
     if failures:
         raise FFMLError(failure_message(failures, len(missing)))
     return missing
 
 
-def compute(
-    cell: RunSpec,
-    on_round: Callable[[int, int | None], None],
-    store: Store,
-) -> None:
-    """Play all rounds of a cell and keep them."""
+def event_of(kind: str, cell: RunSpec, details: Sequence[Any], path: Path) -> Event:
+    """Turn what `run_jobs` tells into an event; a traceback is written beside the results."""
+    if kind == "said":
+        return Event("round", cell, *details)
+    if kind == "finished":
+        return Event("finished", cell, seconds=details[0])
+    if kind == "failed":
+        reason, trace = details
+        if trace:
+            durable.write_atomically(path.with_suffix(".error.txt"), trace)
+        return Event("failed", cell, reason=reason)
+    return Event(kind, cell)
+
+
+def compute(cell: RunSpec, on_round: Callable[[int, int | None], None]) -> bytes:
+    """Play all rounds of a cell; return what `Store.save` keeps.
+
+    Cells that differ in their seeds share a program: a process traces and loads it once.
+    """
     start = time.perf_counter()
-    experiment = build(cell.config)
+    experiment = build(cell.config, functions=shared_functions)
     if table_document(experiment.stream).get("fingerprint", "") != cell.fingerprint:
         raise FFMLError(f"{cell.config.data} has changed since the comparison began; start again")
     total = num_rounds(cell.config, experiment.stream)
@@ -97,7 +106,7 @@ def compute(
     for task in islice(experiment.stream.tasks(), cell.config.rounds):
         on_round(len(rounds) + 1, total)
         rounds.append(experiment.loop.step(task))
-    store.save(cell, experiment, rounds, time.perf_counter() - start)
+    return packed_cell(cell, experiment, rounds, time.perf_counter() - start)
 
 
 def unfinished(cells: Sequence[RunSpec], store: Store) -> list[RunSpec]:
@@ -126,7 +135,7 @@ def _cost(cell: RunSpec) -> tuple[float, ...]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Keep a second comparison from computing the same cells."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = durable.lock(folder)

@@ -35,24 +35,10 @@ class Store:
         """Tell whether a cell's results are there, and whole."""
         return read_keyed(self.path(cell), cell.key) is not None
 
-    def save(
-        self, cell: RunSpec, experiment: Experiment, rounds: Sequence[Round], seconds: float
-    ) -> None:
-        """Keep a finished cell's rounds, to the last bit."""
-        document = {
-            "kind": "cell",
-            "key": cell.key,
-            "config": plain(cell.config.to_json()),
-            "settings": plain(cell.config.settings),
-            "constraint_names": experiment.problem.constraint_names,
-            "groups": {c.name: c.groups for c in experiment.loop.schema.sensitive},
-            "history": history_document(rounds),
-            "seconds": seconds,
-            "versions": versions(),
-        }
-        packed = pack(document, history_arrays(rounds))
+    def save(self, cell: RunSpec, packed: bytes) -> None:
+        """Keep what `packed_cell` made."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        durable.write_atomically(self.path(cell), packed.data)
+        durable.write_atomically(self.path(cell), packed)
 
     def seconds(self, cell: RunSpec) -> float:
         """Return how long a finished cell took, data and compilation included."""
@@ -93,6 +79,24 @@ class Store:
         if contents is None:
             raise FFMLError(f"{self.folder} has no results of {cell.name}; run that cell first")
         return contents
+
+
+def packed_cell(
+    cell: RunSpec, experiment: Experiment, rounds: Sequence[Round], seconds: float
+) -> bytes:
+    """Make the file of a finished cell: its rounds, to the last bit."""
+    document = {
+        "kind": "cell",
+        "key": cell.key,
+        "config": plain(cell.config.to_json()),
+        "settings": plain(cell.config.settings),
+        "constraint_names": experiment.problem.constraint_names,
+        "groups": {c.name: c.groups for c in experiment.loop.schema.sensitive},
+        "history": history_document(rounds),
+        "seconds": seconds,
+        "versions": versions(),
+    }
+    return pack(document, history_arrays(rounds)).data
 
 
 def _rows(cell: RunSpec, contents: Contents) -> list[dict[str, Any]]:

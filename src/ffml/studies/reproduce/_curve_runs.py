@@ -1,20 +1,18 @@
-"""Runs that are measured with growing supports on the way, in parallel processes."""
+"""Runs that are measured with growing supports on the way, many at a time."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import islice
 from typing import Any
 
 from ffml.base import FFMLError
 from ffml.experiment.build import build, num_rounds
+from ffml.experiment.sharing import shared_functions
 from ffml.online.loop import Round
-from ffml.runs import durable
-from ffml.studies.compare import Event, Store
+from ffml.studies.compare import Event, Store, event_of, locked, packed_cell
 from ffml.studies.efficiency import Point, by_adapting, by_updating, learning_curve
 from ffml.studies.parallel import failure_message, run_jobs
-from ffml.studies.reproduce._curves import CurveSpec, CurveStore
+from ffml.studies.reproduce._curves import CurveSpec, CurveStore, packed_curves
 
 # Those who never adapt learn rows of a new task by their own steps.
 LEARNING = {
@@ -33,6 +31,7 @@ def run_curves(
     runs: Store,
     *,
     workers: int | None = None,
+    backend: str | None = None,
     progress: Callable[[Event], None] = lambda event: None,
 ) -> None:
     """Compute the curves that are not in the store, and the runs they belong to.
@@ -47,39 +46,25 @@ def run_curves(
         return
 
     def tell(kind: str, cell: CurveSpec, *details: Any) -> None:
-        if kind == "said":
-            progress(Event("round", cell.run, *details))
-        elif kind == "failed":
-            reason, trace = details
-            if trace:
-                durable.write_atomically(curves.path(cell).with_suffix(".error.txt"), trace)
-            progress(Event("failed", cell.run, reason=reason))
-        else:
-            progress(Event(kind, cell.run))
+        progress(event_of(kind, cell.run, details, curves.path(cell)))
 
-    job = partial(compute, curves=curves, runs=runs)
-    curves.folder.mkdir(parents=True, exist_ok=True)
-    descriptor = durable.lock(curves.folder)  # no second command computes the same
-    try:
-        order = sorted(missing, key=lambda cell: cell.run.config.seed)
-        failures = run_jobs(job, order, workers=workers, tell=tell)
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
+    def keep(cell: CurveSpec, found: tuple[bytes, bytes]) -> None:
+        if not runs.finished(cell.run):
+            runs.save(cell.run, found[0])
+        curves.save(cell, found[1])
+
+    order = sorted(missing, key=lambda cell: cell.run.config.seed)
+    with locked(curves.folder):
+        failures = run_jobs(compute, order, keep, workers=workers, backend=backend, tell=tell)
     if failures:
         raise FFMLError(failure_message(failures, len(missing)))
 
 
-def compute(
-    cell: CurveSpec,
-    on_round: Callable[[int, int | None], None],
-    curves: CurveStore,
-    runs: Store,
-) -> None:
-    """Play a run, measuring before each round; keep both, so that it is not played again."""
+def compute(cell: CurveSpec, on_round: Callable[[int, int | None], None]) -> tuple[bytes, bytes]:
+    """Play a run, measuring before each round; return the files of the run and of its curves."""
     start, measuring = time.perf_counter(), 0.0
     config = cell.run.config
-    experiment = build(config)
+    experiment = build(config, functions=shared_functions)
     loop, total = experiment.loop, num_rounds(config, experiment.stream)
     learn = LEARNING[config.recipe.method](loop)
     found: list[list[Point]] = []
@@ -90,6 +75,6 @@ def compute(
         found.append(learning_curve(loop, task, learn, cell.sizes))
         measuring += time.perf_counter() - before
         rounds.append(loop.step(task))
-    if not runs.finished(cell.run):
-        runs.save(cell.run, experiment, rounds, time.perf_counter() - start - measuring)
-    curves.save(cell, found, measuring)
+    seconds = time.perf_counter() - start - measuring
+    run = packed_cell(cell.run, experiment, rounds, seconds)
+    return run, packed_curves(cell, found, measuring)

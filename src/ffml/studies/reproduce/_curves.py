@@ -38,6 +38,13 @@ class CurveSpec:
         return self.run.name
 
 
+def packed_curves(cell: CurveSpec, curves: Sequence[Sequence[Point]], seconds: float) -> bytes:
+    """Make the file of a run's curves, of rounds 1 … T."""
+    points = [(t, *point) for t, curve in enumerate(curves, 1) for point in curve]
+    document = {"kind": "curves", "key": cell.key, "rounds": len(curves), "seconds": seconds}
+    return pack(document, {"points": np.array(points, float).reshape(-1, 4)}).data
+
+
 class CurveStore:
     """A folder of curves, one file a run; what is damaged counts as not there."""
 
@@ -54,13 +61,10 @@ class CurveStore:
         """Tell whether a run's curves are there, and whole."""
         return read_keyed(self.path(cell), cell.key) is not None
 
-    def save(self, cell: CurveSpec, curves: Sequence[Sequence[Point]], seconds: float) -> None:
-        """Keep the curves of rounds 1 … T."""
-        points = [(t, *point) for t, curve in enumerate(curves, 1) for point in curve]
-        document = {"kind": "curves", "key": cell.key, "rounds": len(curves), "seconds": seconds}
-        packed = pack(document, {"points": np.array(points, float).reshape(-1, 4)})
+    def save(self, cell: CurveSpec, packed: bytes) -> None:
+        """Keep what `packed_curves` made."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        durable.write_atomically(self.path(cell), packed.data)
+        durable.write_atomically(self.path(cell), packed)
 
     def seconds(self, cell: CurveSpec) -> float:
         """Return how long measuring took, without the run itself."""

@@ -58,10 +58,11 @@ class Reproduction:
     def compute(
         self,
         *,
-        workers: int,
+        workers: int | None = None,
+        backend: str | None = None,
         progress: Callable[[Event], None] = lambda event: None,
     ) -> None:
-        """Compute what is missing in parallel processes, see `ffml.studies.compare.run_cells`.
+        """Compute what is missing many at a time, see `ffml.studies.compare.run_cells`.
 
         Runs with curves come first: they leave the runs themselves behind, and their programs
         compiled.
@@ -71,11 +72,12 @@ class Reproduction:
             self.curves,
             self.runs,
             workers=workers,
+            backend=backend,
             progress=progress,
         )
         for share in self.setting.shares:  # one after the other: they are the same programs
             cells = [c for c in self.cells if c.config.validation_fraction == share]
-            run_cells(cells, self.runs, workers=workers, progress=progress)
+            run_cells(cells, self.runs, workers=workers, backend=backend, progress=progress)
 
     def write(self, command: str, seconds: float | None = None) -> list[dict[str, Any]]:
         """Make all items and the page; return the records of the items.

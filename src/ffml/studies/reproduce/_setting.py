@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ffml.border import at_least, one_of
+from ffml.border import at_least, one_of, positive
 from ffml.experiment.config import configure_run
 from ffml.experiment.recipes import Recipe, known_settings
 from ffml.studies.compare import PROTOCOLS, Protocol, RunSpec, plan
@@ -21,6 +21,8 @@ class Setting:
         protocol: a key of `ffml.studies.compare.PROTOCOLS`.
         seeds: one run each.
         iterations: outer iterations a round, and gradient steps of the online methods.
+        tolerance: a round of FFML or m-FTML ends once it has settled within this, see
+            `ffml.methods.stopping.settled`.
         rounds: the first so many tasks of a stream.
         preset: settings by name, see `ffml.experiment.presets`.
         instead: in words, what the preset puts in the place of the paper's settings.
@@ -30,6 +32,7 @@ class Setting:
     protocol: str = "paper"
     seeds: tuple[int, ...] | None = None
     iterations: int | None = None
+    tolerance: float | None = None
     rounds: int | None = None
     preset: str | None = None
     instead: str = ""
@@ -38,6 +41,7 @@ class Setting:
     def __post_init__(self) -> None:
         one_of("protocol", self.protocol, PROTOCOLS)
         at_least(1, **{k: 1 if (v := getattr(self, k)) is None else v for k in _COUNTS})
+        positive(tolerance=1.0 if self.tolerance is None else self.tolerance)
 
     @property
     def _protocol(self) -> Protocol:
@@ -103,6 +107,8 @@ class Setting:
             if self.iterations is not None:
                 steps = ("num_outer_steps", "num_steps")
                 given = {step: self.iterations for step in steps if step in known}
+            if self.tolerance is not None and "stop" in known:
+                given |= {"stop": "settled", "stop.tolerance": self.tolerance}
             given |= settings
             if self.rounds is not None:
                 given["rounds"] = self.rounds
@@ -127,6 +133,8 @@ class Setting:
         if self.iterations and steps != [self.iterations]:
             usual = " to ".join(f"{count:,}" for count in steps[:: max(len(steps) - 1, 1)])
             parts.append(f"{self.iterations:,} iterations a round instead of {usual}")
+        if self.tolerance:
+            parts.append(f"rounds end once they have settled within {100 * self.tolerance:g} %")
         if self.rounds:
             parts.append(f"the first {self.rounds} tasks of a stream")
         if self.instead:

@@ -34,13 +34,23 @@ class Chunk(NamedTuple):
         return self.cells[0].config.seed
 
     @property
+    def name(self) -> str:
+        """What people call it."""
+        settings = f"{len(self.cells)} setting{'' if len(self.cells) == 1 else 's'}"
+        return f"seed {self.seed}, {settings} at once"
+
+    @property
     def size(self) -> int:
         """How many settings the program takes, repeated ones included."""
         return len(next(iter(self.values.values()))) if self.values else len(self.cells)
 
 
 def unfinished_chunks(
-    search: Search, store: ChunkStore, schema: Schema, most: int | None = None
+    search: Search,
+    store: ChunkStore,
+    schema: Schema,
+    most: int | None = None,
+    num_devices: int | None = None,
 ) -> list[Chunk]:
     """List what the store does not have yet, program by program and seed by seed.
 
@@ -49,6 +59,7 @@ def unfinished_chunks(
         store: where results are kept.
         schema: of the stream.
         most: settings at a time; by default as many as fit in 1 GiB, and no more than 64.
+        num_devices: that share a chunk; by default all that there are.
     """
     at_least(1, chunk=1 if most is None else most)
     finished = store.finished()
@@ -63,15 +74,15 @@ def unfinished_chunks(
             continue
         config = search.configs[numbers.members[0]]
         limit = most or max(1, min(MOST_SETTINGS, MOST_BYTES // bytes_for_one(config, schema)))
-        size, num_devices = _even_size(count, limit, len(jax.devices()))
+        size, sharing = _even_size(count, limit, num_devices or len(jax.devices()))
         if not numbers.traced:
-            size, num_devices = 1, 1
+            size, sharing = 1, 1
         for seed, members in missing.items():
             for start in range(0, len(members), size):
                 some = members[start : start + size]
                 values = _values(search, numbers.traced, some, size)
                 cells = tuple(search.cell(i, seed) for i in some)
-                chunks.append(Chunk(cells, values, num_devices, program))
+                chunks.append(Chunk(cells, values, sharing, program))
     return chunks
 
 

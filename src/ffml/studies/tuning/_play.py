@@ -1,9 +1,9 @@
 """Play a stream with many settings at once, and judge each."""
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -16,8 +16,8 @@ from ffml.experiment.build import Experiment, build, num_rounds
 from ffml.online.decide import asked
 from ffml.online.judge import Judgement, Split, judge, not_judged
 from ffml.online.loop import OnlineLoop
-from ffml.runs import durable
-from ffml.studies.compare import gap_columns
+from ffml.studies.compare import gap_columns, locked
+from ffml.studies.parallel import failure_message, run_jobs
 from ffml.studies.tuning._chunks import Chunk
 from ffml.studies.tuning._program import Program, compile_program, many_learners
 from ffml.studies.tuning._search import last_round
@@ -68,50 +68,74 @@ def run_chunks(
     chunks: Sequence[Chunk],
     store: ChunkStore,
     *,
+    backend: str | None = None,
     progress: Progress = lambda kind, chunk, at: None,
 ) -> None:
-    """Compute chunks one after another, each on all devices, and keep what each one gives.
+    """Compute chunks, and keep what each one gives.
 
-    An interruption loses the chunk that is being computed; the others are kept.
+    An interruption loses what is being computed; the others are kept.
 
     Args:
         chunks: of `unfinished_chunks`.
         store: where results are kept.
+        backend: "ray" or "dask": each chunk on a core of that cluster, see
+            `ffml.studies.clusters`. None: one after another, each on all devices.
         progress: told of every round that begins and of every finished chunk.
+
+    Raises:
+        FFMLError: chunks failed.
     """
     if not chunks:
         return
-    store.folder.mkdir(parents=True, exist_ok=True)
-    lock = durable.lock(store.folder)
-    try:
-        compiled: tuple[tuple[int, int], Program] | None = None
-        for chunk in chunks:
-            start = time.perf_counter()
-            experiment = _open(chunk)
-            place = (chunk.program, chunk.size)
-            if compiled is None or compiled[0] != place:
-                config, schema = experiment.config, experiment.stream.schema
-                names = tuple(chunk.values)
-                compiled = (
-                    place,
-                    compile_program(config, schema, names, chunk.size, chunk.num_devices),
-                )
-            judged = play(chunk, compiled[1], experiment, progress)
-            store.save(chunk.cells, judged, time.perf_counter() - start)
-            progress("finished", chunk, 0)
-    finally:
-        if lock is not None:
-            os.close(lock)
+
+    def keep(chunk: Chunk, found: tuple[Judged, float]) -> None:
+        store.save(chunk.cells, *found)
+
+    with locked(store.folder):
+        if backend is None:
+            compute, say = ChunkPlayer(), partial(progress, "round")
+            for chunk in chunks:
+                keep(chunk, compute(chunk, partial(say, chunk)))
+                progress("finished", chunk, 0)
+            return
+
+        def tell(kind: str, chunk: Chunk, *details: Any) -> None:
+            if kind == "finished":
+                progress(kind, chunk, 0)
+
+        if failures := run_jobs(ChunkPlayer(), chunks, keep, backend=backend, tell=tell):
+            raise FFMLError(failure_message(failures, len(chunks)))
 
 
-def play(chunk: Chunk, program: Program, experiment: Experiment, progress: Progress) -> Judged:
+@dataclass
+class ChunkPlayer:
+    """Plays chunks, and compiles only what differs from the chunk before."""
+
+    compiled: tuple[tuple[int, int], Program] | None = None
+
+    def __call__(self, chunk: Chunk, on_round: Callable[[int], None]) -> tuple[Judged, float]:
+        """Return how a chunk was judged, and how long that took."""
+        start = time.perf_counter()
+        experiment = _open(chunk)
+        place = (chunk.program, chunk.size)
+        if self.compiled is None or self.compiled[0] != place:
+            config, schema = experiment.config, experiment.stream.schema
+            names = tuple(chunk.values)
+            program = compile_program(config, schema, names, chunk.size, chunk.num_devices)
+            self.compiled = (place, program)
+        return play(chunk, self.compiled[1], experiment, on_round), time.perf_counter() - start
+
+
+def play(
+    chunk: Chunk, program: Program, experiment: Experiment, on_round: Callable[[int], None]
+) -> Judged:
     """Play the stream up to the end of its second third; return how each setting was judged."""
     loop = many_loop(chunk, program, experiment)
     rounds: list[int] = []
     sizes: list[int] = []
     judgements: list[list[Judgement]] = []
     for task in islice(experiment.stream.tasks(), last_round(_rounds(experiment))):
-        progress("round", chunk, loop.round + 1)
+        on_round(loop.round + 1)
         loop.judgements = []
         record = loop.step(task)
         if loop.judgements:

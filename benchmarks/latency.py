@@ -1,0 +1,64 @@
+"""How long it takes to adapt to a new task and decide about its people, with the default recipe.
+
+    python benchmarks/latency.py [--people N] [--repeats N]
+
+A run on a generated stream is learned first. Then, in the same process and warm, a task that is new
+each time comes: 200 labelled rows are adapted to and 1,000 people are decided about, described and
+standardised as a round does it. Wall-clock and processor time, median and 95th percentile.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from ffml.base import Task
+from ffml.experiment.build import build
+from ffml.experiment.config import configure_run
+from ffml.runtime import configure
+from ffml.threads import one_thread
+
+LABELLED = 200
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--people", type=int, default=1000)
+    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--tasks", type=int, default=20, help="learned before")
+    parser.add_argument("--features", type=int, default=12)
+    arguments = parser.parse_args()
+    configure(devices=1)
+    size = LABELLED + arguments.people
+    options = {
+        "num_tasks": arguments.tasks + arguments.repeats,
+        "rows_per_task": size,
+        "num_features": arguments.features,
+        "drift": 0.02,
+        "proxy": 1.0,
+    }
+    given = {"max_gap": (0.05,), "data_options": options}
+    experiment = build(configure_run("synthetic", given))
+    loop, taken = experiment.loop, []
+    for number, task in enumerate(experiment.stream.tasks()):
+        if number < arguments.tasks:
+            loop.step(task)
+            continue
+        wall, cpu = time.perf_counter(), time.process_time()
+        with one_thread():
+            x = loop.prepared(task.x)
+            labelled = Task(task.name, x[:LABELLED], task.y[:LABELLED], task.groups[:LABELLED])
+            params = loop.decide(labelled, people=x[LABELLED:])
+            positive = np.asarray(loop.learner.predict(params, x[LABELLED:])) > 0
+        taken.append((time.perf_counter() - wall, time.process_time() - cpu))
+        assert positive.shape == (arguments.people,)
+    wall, cpu = 1e3 * np.array(taken).T
+    print(
+        f"adapt to {LABELLED} labelled rows and decide about {arguments.people:,} people: "
+        f"median {np.median(wall):.1f} ms (95 %: {np.quantile(wall, 0.95):.1f}), "
+        f"{np.median(cpu):.1f} ms of processor time"
+    )
+
+
+if __name__ == "__main__":
+    main()

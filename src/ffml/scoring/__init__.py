@@ -1,0 +1,14 @@
+"""Deciding where the data are: a model's decisions on Spark or Ray, the same as ``ffml predict``'s.
+
+Prepare a model once, then decide wherever the rows are::
+
+    scorer = ffml.scoring.prepare("runs/loans", people="new.parquet")
+    decided = ffml.scoring.on_spark(scorer, spark.read.parquet("new.parquet"), keep=["applicant"])
+    decided = ffml.scoring.on_ray(scorer, ray.data.read_parquet("new.parquet"), keep=["applicant"])
+"""
+
+from ffml.scoring._ray import on_ray
+from ffml.scoring._scorer import Scorer, prepare, score
+from ffml.scoring._spark import on_spark
+
+__all__ = ["Scorer", "on_ray", "on_spark", "prepare", "score"]
