@@ -8,7 +8,7 @@ tables. A kill in between leaves tables that lack a round or end in half a line,
 
 import os
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -59,7 +59,9 @@ class RunDirectory:
         self.rounds = Rounds()
         self.config = config_document(experiment, command)
         self.checkpoints = Checkpoints(folder)
-        self.tables = RunTables(folder, self._table_texts)
+        names, schema = experiment.problem.constraint_names, experiment.stream.schema
+        # Without `self` in it, so that a run that nobody needs is gone at once, and its lock too.
+        self.tables = RunTables(folder, lambda some, head: table_texts(some, names, schema, head))
         self.log: DecisionLog = ParquetLog(folder) if log is None else log
         self.labels = 0  # how often labels have come since the last round
         self._position = Position.start(experiment.stream.schema)
@@ -248,11 +250,6 @@ class RunDirectory:
             labels,
             self.tables.fingerprints(),
         )
-
-    def _table_texts(self, rounds: Sequence[Round], header: bool) -> dict[str, str]:
-        experiment = self.experiment
-        names, schema = experiment.problem.constraint_names, experiment.stream.schema
-        return table_texts(rounds, names, schema, header)
 
     def _write_if_different(self, name: str, text: str) -> None:
         path = self.folder / name
