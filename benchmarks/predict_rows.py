@@ -18,7 +18,7 @@ from ffml.data.tables import Preprocessor, TableStream, open_table
 from ffml.data.tables._frame import FrameSource
 from ffml.experiment.build import build
 from ffml.experiment.config import configure_run
-from ffml.runs.adapting import adapted
+from ffml.runs.adapting import rule_of, settle
 from ffml.runs.artifact import SavedModel, load_model
 from ffml.runs.directory import RunDirectory
 from ffml.runs.predict import decide, predict_table, write_decisions
@@ -101,7 +101,7 @@ def main() -> None:
         rule = None
         if name == "default recipe":
             model = learned_model()
-            rule = adapted(model, None, FrameSource(table[:10_000], "people"))
+            rule = rule_of(settle(model, None, FrameSource(table[:10_000], "people")))
         else:
             model = random_model(name, preprocessor)
         start = time.process_time()

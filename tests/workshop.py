@@ -89,7 +89,7 @@ def play(directory, rounds=ROUNDS):
 
 def hurry(monkeypatch):
     """Leave out the charts and most draws of the intervals, which take longer than all else."""
-    monkeypatch.setattr(ffml.report, "write_report", lambda folder: folder / "report.html")
+    monkeypatch.setattr(ffml.report, "_write_report", lambda run, folder: folder / "report.html")
     for name in ("bootstrap_intervals", "noise_ceilings"):
         monkeypatch.setattr(metrics, name, partial(getattr(metrics, name), num_draws=10))
 

@@ -7,8 +7,9 @@ import pytest
 
 from ffml.base import FFMLError, Ratio, Schema, SensitiveColumn
 from ffml.cli.run import merged_settings
+from ffml.experiment.asked import asked_bounds
 from ffml.experiment.build import build_for
-from ffml.experiment.config import OWN_SETTINGS, RunConfig, asked_bounds, configure_run
+from ffml.experiment.config import OWN_SETTINGS, RunConfig, configure_run
 from ffml.experiment.configfile import read_config
 from ffml.experiment.presets import PRESETS, preset
 from ffml.experiment.recipes import (

@@ -9,7 +9,7 @@ from loans import write_loans
 from quick import SMALL, sets
 from workshop import CONFIG, Workshop, exact, hurry
 
-from ffml.base import FFMLError
+from ffml.base import FFMLError, InputDriftWarning
 from ffml.divergence import all_finite
 from ffml.estimator import FairMetaClassifier
 from ffml.experiment.build import build
@@ -145,7 +145,10 @@ def test_the_classifier_keeps_what_it_had_learned():
             model.partial_fit(x, y, sensitive_features=sex)
         assert (model.n_rounds_, len(model.rounds_), model.loop_.round) == (1, 1, 1)
         assert model.predict_proba(x).tolist() == before
-    with pytest.raises(FFMLError, match=rf"^the adaptation {LOWER} outer_lr"):
+    with (
+        pytest.warns(InputDriftWarning, match=r"x0: about 1e\+28 times larger than before"),
+        pytest.raises(FFMLError, match=rf"^the adaptation {LOWER} outer_lr"),
+    ):
         model.adapt(x * 1e28, y, sensitive_features=sex)
 
 

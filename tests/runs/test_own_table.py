@@ -104,7 +104,7 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     from ffml.data.tables import labelled_task, open_table
     from ffml.estimator.loop import decision
     from ffml.experiment.build import build
-    from ffml.runs.adapting import adapted
+    from ffml.runs.adapting import rule_of, settle
     from ffml.runs.artifact import load_model
     from ffml.runs.checkpoint import Checkpoints
     from ffml.runs.config import run_config
@@ -134,7 +134,8 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     )
     x = model.standardised(task.x)
     expected = loop.learner.predict(decision(loop, task), x)
-    found = adapted(model, support).logits(task.x)
+    rule = rule_of(settle(model, support))
+    found = rule.logits(rule.prepare(task.x))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert np.abs(found - model.logits(task.x)).max() > 1e-3
 
@@ -142,7 +143,7 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
 def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path, run_main):
     """Their features alone: a table without labels and groups will do."""
     from ffml.data.tables import open_table
-    from ffml.runs.adapting import adapted
+    from ffml.runs.adapting import rule_of, settle
     from ffml.runs.artifact import load_model
 
     table = write_loans(tmp_path / "loans.csv")
@@ -158,7 +159,8 @@ def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path
     decided = pd.read_csv(tmp_path / "decisions.csv")
     model, people = load_model(tmp_path / "run"), open_table(tmp_path / "new.csv")
     x = np.random.default_rng(0).normal(size=(50, len(model.schema.features)))
-    alone, among = (adapted(model, open_table(support), p).logits(x) for p in (None, people))
+    rules = [rule_of(settle(model, open_table(support), p)) for p in (None, people)]
+    alone, among = (rule.logits(rule.prepare(x)) for rule in rules)
     assert np.abs(alone - among).max() > 1e-4
     assert 0 < decided["decision"].mean() < 1
     (tmp_path / "new.csv").write_text("age,job\n30,shop\n")

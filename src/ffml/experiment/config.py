@@ -1,10 +1,11 @@
 """Everything that decides what a run does, in one record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from ffml.base import FFMLError, Ratio
+from ffml.experiment.asked import asked_bounds
 from ffml.experiment.presets import default_method, preset
 from ffml.experiment.recipes import Recipe, check_recipe, known_settings
 from ffml.kinds import refuse_other_kinds
@@ -93,29 +94,6 @@ def check_settings(config: RunConfig) -> None:
     refuse_large(own | config.data_options)
     _check_asked(config)
     check_recipe(config.recipe)
-
-
-def asked_bounds(
-    notions: Sequence[str],
-    max_gap: Sequence[float] | None,
-    min_ratio: Sequence[float] | None = None,
-) -> tuple[tuple[str, float | Ratio], ...]:
-    """Pair notions with their bounds; one bound is for all of them, None for none.
-
-    >>> asked_bounds(["demographic-parity", "equal-opportunity"], [0.05])
-    (('demographic-parity', 0.05), ('equal-opportunity', 0.05))
-    >>> asked_bounds(["demographic-parity"], None, [0.8])
-    (('demographic-parity', Ratio(least=0.8)),)
-    """
-    name, given = ("max_gap", max_gap) if min_ratio is None else ("min_ratio", min_ratio)
-    if given is None:
-        return ()
-    if len(given) not in (1, len(notions)):
-        each = f", or one for each of the {len(notions)} notions" if len(notions) > 1 else ""
-        raise FFMLError(f"give one {name}{each}; got {len(given)}")
-    values = given if len(given) == len(notions) else [*given] * len(notions)
-    found = values if min_ratio is None else map(Ratio, values)
-    return tuple(zip(notions, found, strict=True))
 
 
 def _check_asked(config: RunConfig) -> None:

@@ -8,8 +8,8 @@ WIDE = 500  # from more columns on, only the diagonal is kept
 def curvature(ridge: np.ndarray, x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return ``diag(ridge) + xᵀ diag(weight) x``, or its diagonal if x has many columns.
 
-    >>> curvature(np.ones(2), np.array([[1.0, 2.0]]), np.array([3.0])).tolist()
-    [[4.0, 6.0], [6.0, 13.0]]
+    >>> curvature(np.ones(2), np.array([[1.0, 2.0]]), np.array([4.0])).tolist()
+    [[5.0, 8.0], [8.0, 17.0]]
     """
     if x.shape[1] > WIDE:
         return ridge + weight @ x**2

@@ -153,7 +153,7 @@ class InputWatch(NamedTuple):
             if abs(change) >= math.log(FACTOR):
                 factor = float(f"{math.exp(abs(change)):.1g}")
                 way = "larger" if change > 0 else "smaller"
-                yield Drift(column.name, f"about {factor:,.0f} times {way} than before")
+                yield Drift(column.name, f"about {_factor(factor)} times {way} than before")
 
 
 def drift_words(found: Sequence[Drift]) -> list[str]:
@@ -178,3 +178,12 @@ def _sizes(columns: tuple[Column, ...], x: np.ndarray) -> tuple[np.ndarray, np.n
             if len(found) >= MIN_NUMBERS:
                 logs[i], weights[i] = math.log(np.median(found)), len(found)
     return logs, weights
+
+
+def _factor(factor: float) -> str:
+    """Write a factor with at most six digits.
+
+    >>> _factor(1000.0), _factor(1e28)
+    ('1,000', '1e+28')
+    """
+    return f"{factor:,.0f}" if factor < 1e6 else f"{factor:.0e}"

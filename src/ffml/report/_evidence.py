@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ffml.base import SensitiveColumn
-from ffml.experiment.config import asked_bounds
+from ffml.experiment.asked import asked_bounds
 from ffml.online.alarm import column_alarms
 from ffml.online.metrics import NOTIONS, GapAlarm
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series

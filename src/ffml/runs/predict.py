@@ -48,7 +48,7 @@ def decide(model: SavedModel, x: np.ndarray, rule: Rule | None = None) -> Decisi
     Args:
         model: what a run left behind.
         x: ``(n, features)`` as the model's preprocessor encodes them.
-        rule: of an adapted learner (`ffml.runs.adapting.adapted`); by default, the model's θ as it
+        rule: of an adapted learner (`ffml.runs.adapting.rule_of`); by default, the model's θ as it
             was learned.
     """
     rule = rule or Rule(model.logits)

@@ -69,7 +69,6 @@ def _buffer_sizes(setting: Setting) -> list[RunSpec]:
             ["ffml"],
             label=f"|U| = {size}",
             tasks_per_round=size,
-            memory_policy="all",  # of all tasks seen, |U| are drawn
         )
     ]
 
