@@ -50,6 +50,7 @@ def random_model(name: str, preprocessor: Preprocessor) -> SavedModel:
         params=params,
         multipliers=np.zeros(1),
         knowledge={},
+        inputs={},
         constraint_names=("demographic-parity[sex=M]",),
         scaler=RunningScaler.empty(preprocessor.scaled).update(rng.normal(size=(100, width))),
         preprocessing=preprocessor.to_json(),
