@@ -189,11 +189,11 @@ class RunDirectory:
         config, schema = self.experiment.config, self.experiment.stream.schema
         names = self.experiment.problem.constraint_names
         asked = config.asked or [(notion, None) for notion in config.notions]
-        loop = self.experiment.loop
-        summary = run_summary(self.rounds, schema.sensitive, names, status, asked)
+        loop, rounds = self.experiment.loop, list(self.rounds)  # read from their parts once
+        summary = run_summary(rounds, schema.sensitive, names, status, asked)
         return summary | {
             "remarks": list(loop.learner.remarks(loop.knowledge)),
-            "labels": label_summary(self.rounds, loop.waiting),
+            "labels": label_summary(rounds, loop.waiting),
         }
 
     def _lock(self) -> None:

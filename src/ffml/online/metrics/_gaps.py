@@ -142,8 +142,17 @@ def largest_gap(found: Sequence[GapStatistics]) -> GapStatistics:
     return found[max(range(len(found)), key=sizes.__getitem__)]
 
 
+def resampled_sums(values: np.ndarray) -> np.ndarray:
+    """Draw rounds with replacement, and add their values up: ``(T, q)`` -> ``(draws, q)``.
+
+    Of more than `MOST_BLOCKS` rounds, neighbours are drawn together.
+    """
+    starts = np.linspace(0, len(values), min(len(values), MOST_BLOCKS), endpoint=False).astype(int)
+    return _draws(len(starts)) @ np.add.reduceat(values, starts)
+
+
 @lru_cache(maxsize=4)  # all rounds and the last third, as a rule
-def resampled(rounds: int) -> np.ndarray:
+def _draws(rounds: int) -> np.ndarray:
     """Draw rounds with replacement: how often each is drawn, ``(draws, rounds)``."""
     shares = np.full(rounds, 1 / rounds)
     return np.random.default_rng(_SEED).multinomial(rounds, shares, size=NUM_DRAWS).astype(float)
@@ -212,8 +221,6 @@ def _mean_and_interval(
     if not len(values):
         return np.array(np.nan), np.full(2, np.nan)
     mean = np.array((values @ weights) / weights.sum())
-    starts = np.linspace(0, len(values), min(len(values), MOST_BLOCKS), endpoint=False).astype(int)
-    sums = np.add.reduceat(np.stack([values * weights, weights], axis=1), starts)
-    drawn, totals = (resampled(len(starts)) @ sums).T  # one product: two wake threads for nothing
+    drawn, totals = resampled_sums(np.stack([values * weights, weights], axis=1)).T
     draws = drawn / totals
     return mean, np.quantile(draws, ((1 - level) / 2, (1 + level) / 2))

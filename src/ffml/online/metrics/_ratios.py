@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ffml.online.metrics._gaps import comparisons, resampled, side_counts
+from ffml.online.metrics._gaps import comparisons, resampled_sums, side_counts
 
 
 class RatioStatistics(NamedTuple):
@@ -67,8 +67,8 @@ def _interval(selected: np.ndarray, sizes: np.ndarray, level: float) -> tuple[fl
     """
     judged = sizes.any(0)
     selected, sizes = selected[:, judged], sizes[:, judged]
-    times = resampled(int(judged.sum()))
-    rates = (times @ selected.T + 0.5) / (times @ sizes.T + 1)  # (draws, 2)
+    counts = resampled_sums(np.concatenate([selected, sizes]).T.astype(float))  # (draws, 4)
+    rates = (counts[:, :2] + 0.5) / (counts[:, 2:] + 1)
     low, high = np.quantile(rates[:, 0] / rates[:, 1], ((1 - level) / 2, (1 + level) / 2))
     chosen, people = selected.sum(1) + 0.5, sizes.sum(1) + 1
     ratio = (chosen[0] / people[0]) / (chosen[1] / people[1])
