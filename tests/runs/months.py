@@ -32,10 +32,10 @@ def run(*words):
 def hurry_too(patch):
     """Leave out charts and most draws, and do not set up JAX, which has started already."""
 
-    def write_report(folder):
+    def write_report(run, folder):
         (folder / "report.html").write_text("")
         return folder / "report.html"
 
     hurry(patch)
-    patch.setattr(ffml.report, "write_report", write_report)
+    patch.setattr(ffml.report, "_write_report", write_report)
     patch.setattr(runtime, "configure", lambda *args, **kwargs: None)
