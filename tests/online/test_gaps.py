@@ -135,3 +135,10 @@ def test_bad_input_is_refused():
     for wrong in ({"notion": "parity"}, {"level": 1.0}, {"group_names": ["a"]}):
         with pytest.raises(FFMLError):
             gap_statistics(table, **wrong)
+
+
+def test_gaps_smaller_than_chance_do_not_show_that_there_is_none():
+    even = np.array([[[20, 20], [20, 20]], [[20, 20], [20, 20]]])  # the same rate to the last row
+    (found,) = gap_statistics(np.stack([even] * 12))
+    assert found.typical == 0 and found.typical_low == 0
+    assert found.typical_high > 0.05  # as far as 960 people can tell

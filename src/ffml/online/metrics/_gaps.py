@@ -173,12 +173,15 @@ def _statistics(name: str, gaps: RoundGaps, chance: np.ndarray, level: float) ->
     signed, signs = _mean_and_interval(gaps.gap, long_run_weights(gaps.rows), level)
     z = NormalDist().inv_cdf((1 + level) / 2)
     least = _square_bounds(squared, gaps, chance, z)
+    # Squares below 0 show less than chance, as decisions do whose prices were found on the very
+    # people who are judged. They do not show that there is no gap.
+    most = _square_bounds(np.maximum(squared, 0.0), gaps, chance, z)
     variance = _variance_of_mean(chance, gaps.gap, long_run_weights(gaps.rows))
     return GapStatistics(
         comparison=name,
         typical=float(_root(squared)),
         typical_low=float(_root(np.minimum(squares[0], least[0]))),
-        typical_high=float(_root(np.maximum(squares[1], least[1]))),
+        typical_high=float(_root(np.maximum(squares[1], most[1]))),
         long_run=float(signed),
         long_run_low=float(np.minimum(signs[0], signed - z * np.sqrt(variance))),
         long_run_high=float(np.maximum(signs[1], signed + z * np.sqrt(variance))),
