@@ -71,7 +71,7 @@ def test_kept_rows_stand_for_all_rows_of_their_task(schema):
     rare = np.flatnonzero(tasks[0].y == 1)[30:]
     tasks[0] = Task("", *(np.delete(part, rare, axis=0) for part in tasks[0][1:4]))
     memory = remembered(schema, *tasks, rows=20)
-    learner = build(schema)
+    learner = build(schema, inverse_l2=1.0)
     state, _ = learner.update(KEY, learner.init(KEY), first(memory), memory)
     x = np.concatenate(memory.x).astype(float)
     y = np.concatenate([np.repeat([0, 1], counts) for counts in memory.counts])
@@ -83,7 +83,7 @@ def test_kept_rows_stand_for_all_rows_of_their_task(schema):
 
 def test_without_trust_the_leader_decides_and_with_trust_1_a_fit_to_all_rows(schema):
     tasks = [random_task(i, 2000, schema) for i in range(2)]
-    learner = build(schema, shots=30)
+    learner = build(schema, inverse_l2=1.0, shots=30)
     state = learned(learner, schema, tasks)
     own = random_task(9, 400, schema)
     own = own._replace(x=own.x @ np.diag([1, -1, 1]).astype(np.float32))  # elsewhere
@@ -245,3 +245,11 @@ def test_a_trust_that_is_given_is_not_learned(schema):
     assert never.remarks(known) == () and len(leader(problem).remarks(known)) == 1
     with pytest.raises(FFMLError, match="trust must be >= 0, got -1"):
         leader(problem, trust=-1)
+
+
+def test_the_more_features_the_less_is_expected_of_each(schema):
+    tasks = [random_task(i, 200, schema) for i in range(2)]
+    stated, by_default = (
+        learned(build(schema, inverse_l2=given), schema, tasks).weights for given in (1 / 3, None)
+    )
+    np.testing.assert_array_equal(by_default, stated)

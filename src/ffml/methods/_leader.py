@@ -26,7 +26,11 @@ class Leader(NamedTuple):
 
 
 def leader(
-    problem: Problem, *, inverse_l2: float = 1.0, trust: float | None = None, shots: int = 100
+    problem: Problem,
+    *,
+    inverse_l2: float | None = None,
+    trust: float | None = None,
+    shots: int = 100,
 ) -> Learner:
     """Fit a logistic regression to all tasks in memory, and adapt it to each new task.
 
@@ -46,7 +50,8 @@ def leader(
     Args:
         problem: its constraints are not learned from and the model is linear, whatever it says;
             what a missed positive costs is heeded.
-        inverse_l2: C, the smaller, the smaller the weights.
+        inverse_l2: C, the smaller, the smaller the weights. None is one over the number of
+            features: the more there are, the less is expected of each.
         trust: c, if it shall not be learned; 0 never adapts.
         shots: rows of each label that a task just revealed is tried with.
 
@@ -56,10 +61,11 @@ def leader(
     Reference: Finn, Rajeswaran, Kakade & Levine, "Online Meta-Learning", 2019; Rajeswaran, Finn,
     Kakade & Levine, "Meta-Learning with Implicit Gradients", 2019 (for the proximal term).
     """
+    width = len(problem.schema.features)
+    inverse_l2 = 1 / max(width, 1) if inverse_l2 is None else inverse_l2
     positive(inverse_l2=inverse_l2)
     at_least(1, shots=shots)
     at_least(0, trust=0 if trust is None else trust)
-    width = len(problem.schema.features)
     costs = np.array(label_costs(problem.positive_weight))
     no_multiplier = np.zeros(problem.num_constraints, np.float32)
 

@@ -22,7 +22,7 @@ from ffml.methods.forest import Forest, fit_forests, forest_logits, no_forest
 from ffml.methods.rows import Rows, rows_of_all
 from ffml.wrappers.host import on_host
 
-MOST_ROWS = 60_000  # that a fit takes from memory
+MOST_ROWS = 20_000  # that a fit takes from memory
 LEAST_ROWS = 50  # that a first fit needs
 MOST_GROUPS = 8  # comparisons that are boosted; further ones are told by the features alone
 
@@ -37,7 +37,7 @@ class Boosted(NamedTuple):
     seen_rows: np.ndarray  # () rows seen so far
 
 
-def boosted(method: Method, *, growth: float = 1.25) -> Method:
+def boosted(method: Method, *, growth: float = 1.05) -> Method:
     """Add what gradient boosting says about a person to what a method is told.
 
     Args:

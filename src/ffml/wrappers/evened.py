@@ -15,7 +15,6 @@ from scipy.special import expit, logit
 from ffml.base import Array, Batch, LabelledTask, Learner, Method, Params, Problem, Unlabelled
 from ffml.border import at_least, at_most
 from ffml.draws import generator
-from ffml.methods.outer import BETWEEN_TASKS, task_precision
 from ffml.methods.trust import Halves, halves
 from ffml.wrappers.host import on_host
 from ffml.wrappers.membership import (
@@ -25,6 +24,7 @@ from ffml.wrappers.membership import (
     of_task,
     try_trusts,
 )
+from ffml.wrappers.misses import Misses, add_misses, no_misses
 from ffml.wrappers.pricing import (
     Correction,
     People,
@@ -41,7 +41,6 @@ from ffml.wrappers.thresholds import threshold_of
 
 FRESH_SPLITS = 4  # of a task just revealed: how often it is split to see how far off gaps were
 PRIOR_ROWS = 20.0  # a task's label rate is mixed with that of all tasks, which counts so many rows
-LIKELY_BIAS = 0.03  # τ: how far off expected gaps are, on average over tasks
 CERTAIN = 1e-6  # scores nearer to 0 or 1 than that are taken for it: logits stay finite
 
 
@@ -50,36 +49,7 @@ class Known(NamedTuple):
 
     membership: Membership
     labels: np.ndarray  # (2,) rows of each label so far
-    off_total: np.ndarray  # (m,) Σ w (gap met - gap expected)
-    off_square: np.ndarray  # (m,) Σ w ((gap met - gap expected)² - what of it is chance)
-    off_weight: np.ndarray  # (m,) Σ w
-    off_chance: np.ndarray  # (m,) Σ w² · variance by chance
-
-    @property
-    def bias(self) -> np.ndarray:
-        """Return how far off gaps were on average, as far as that is more than chance.
-
-        The mean b has a variance v by chance, and gaps are off by some τ = 3 points: b τ²/(τ² + v).
-        Of a small group it is mostly chance, and a price on chance costs accuracy for nothing.
-        """
-        mean, variance = self._mean
-        return mean * LIKELY_BIAS**2 / (LIKELY_BIAS**2 + variance)
-
-    @property
-    def spread(self) -> np.ndarray:
-        """Return how much that differs from task to task, beyond chance: a variance.
-
-        It is as if one more very large task had been as expected.
-        """
-        mean, variance = self._mean
-        square = self.off_square / (self.off_weight + 1 / BETWEEN_TASKS)
-        return np.maximum(square - np.maximum(mean**2 - variance, 0.0), 0.0)
-
-    @property
-    def _mean(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far off gaps were on average, and the variance of that by chance."""
-        weight = np.maximum(self.off_weight, 1e-30)
-        return self.off_total / weight, self.off_chance / weight**2
+    misses: Misses
 
 
 class Evened(NamedTuple):
@@ -118,8 +88,9 @@ def evened(
         threshold: from which probability on a decision is positive: "balanced" (errors at both
             labels count the same), "accuracy", "cost=5" (a missed positive costs 5 false alarms),
             "rate=0.2" (the highest 20 %), or a probability.
-        memory: what a task counts in the correction of expected gaps beside the next one. None
-            takes expected gaps as they are, which is optimal post-processing as published.
+        memory: what a large task counts in the correction of expected gaps beside the next one;
+            small tasks are forgotten as slowly as they add up to large ones. None takes expected
+            gaps as they are, which is optimal post-processing as published.
         shots: rows of each class that a task just met is tried with.
 
     Reference: Xian & Zhao, "A Unified Post-Processing Framework for Group Fairness in
@@ -136,8 +107,7 @@ def evened(
 
         def init(key: Array) -> Evened:
             membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
-            known = Known(membership, np.zeros(2), *(np.zeros(entries) for _ in range(4)))
-            return Evened(learner.init(key), known)
+            return Evened(learner.init(key), Known(membership, np.zeros(2), no_misses(entries)))
 
         def knowledge(state: Evened) -> Evened:
             return state._replace(inner=learner.knowledge(state.inner))
@@ -168,8 +138,9 @@ def evened(
             drawn_once = float(np.mean(support.distinct_share))
             behind = drawn_once * rows_behind(real)
             chance = selected * (1 - selected) / np.maximum(behind, 1e-9)
-            certain = (behind > 0) * known.spread / (known.spread + chance + 1e-12)
-            return Correction(known.bias, certain, rows, real)
+            spread = known.misses.spread
+            certain = (behind > 0) * spread / (spread + chance + 1e-12)
+            return Correction(known.misses.bias, certain, rows, real)
 
         def both_halves(known: Known, params: Params, rate: float, support: Batch) -> People:
             """Expect of each half of the labelled rows what the other half tells of groups."""
@@ -226,7 +197,8 @@ def evened(
                 if entries and memory is not None:
                     found = [off_by(knowledge(state), parts) for parts in splits]
                     off, chance, rows = (np.array(values) for values in zip(*found, strict=True))
-                    known = _with_misses(known, off, chance, rows, memory)
+                    misses = add_misses(known.misses, off, chance, rows, memory)
+                    known = known._replace(misses=misses)
                 losses = try_trusts(known.membership, splits[0])
                 known = known._replace(membership=known.membership._replace(losses=losses))
             inner, info = learner.update(key, state.inner, task, tasks)
@@ -259,22 +231,6 @@ def _within(learner: Learner) -> Any:
         return None
     study = learner.study
     return lambda key, state, tasks: state._replace(inner=study(key, state.inner, tasks))
-
-
-def _with_misses(
-    known: Known, off: np.ndarray, chance: np.ndarray, rows: np.ndarray, memory: float
-) -> Known:
-    """Take in how far off the gaps of one more task were, in several splits ``(splits, m)``."""
-    total = np.maximum(rows.sum(0), 1e-30)
-    mean, noise = (rows * off).sum(0) / total, (rows * chance).sum(0) / total
-    square = (rows * off**2).sum(0) / total - noise
-    weight = np.asarray(task_precision(rows.mean(0)))
-    return known._replace(
-        off_total=memory * known.off_total + weight * mean,
-        off_square=memory * known.off_square + weight * square,
-        off_weight=memory * known.off_weight + weight,
-        off_chance=memory**2 * known.off_chance + weight**2 * noise,
-    )
 
 
 def _first_half(support: Batch) -> np.ndarray:
