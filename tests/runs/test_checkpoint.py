@@ -21,7 +21,7 @@ from ffml.runs.adapting import settle
 from ffml.runs.artifact import load_model
 from ffml.runs.checkpoint import Checkpoints
 from ffml.runs.config import rebuilt_experiment, refuse_changes, run_config, saved_config
-from ffml.runs.container import DamagedFileError, pack, read, unpack
+from ffml.runs.container import FORMAT, DamagedFileError, pack, read, unpack
 from ffml.runs.directory import RunDirectory, differences
 from ffml.runs.files import plain
 from ffml.runs.generations import generations
@@ -169,7 +169,7 @@ def test_two_generations_and_their_tasks_are_kept_and_nothing_else(runs):
 
 def test_the_checkpoint_says_what_it_was_made_with(runs):
     document = read(generations(runs / "stopped")[0]).document
-    assert document["format"] == 1 and document["random"] == {"seed": 0, "round": 3}
+    assert document["format"] == FORMAT and document["random"] == {"seed": 0, "round": 3}
     assert document["versions"].keys() == {"ffml", "jax", "numpy", "optax"}
     assert document["stream"]["num_tasks"] == 3 and document["preprocessing"] is None
     assert run_config(document["config"]["run"]) == CONFIG
@@ -288,10 +288,11 @@ def test_a_checkpoint_of_a_newer_version_is_refused(runs, workshop, tmp_path):
     run = shutil.copytree(runs / "stopped", tmp_path / "run")
     newest = generations(run)[0]
     document, arrays = read(newest)
-    newest.write_bytes(pack(document | {"format": 2}, arrays).data)
+    newest.write_bytes(pack(document | {"format": FORMAT + 1}, arrays).data)
     before = newest.read_bytes()
+    said = rf"newer ffml \(file format {FORMAT + 1}, .* {FORMAT}\); upgrade ffml"
     for attempt in (workshop.resumed, load_model, saved_config):
-        with pytest.raises(FFMLError, match=r"newer ffml \(file format 2, .* 1\); upgrade ffml"):
+        with pytest.raises(FFMLError, match=said):
             attempt(run)
     assert newest.read_bytes() == before
 

@@ -17,7 +17,7 @@ import safetensors.numpy
 
 from ffml.base import FFMLError
 
-FORMAT = 1
+FORMAT = 2  # 2: rounds long past are files of their own
 _KEY = "ffml"
 _BLANK = b"0" * 64
 
