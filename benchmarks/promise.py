@@ -6,12 +6,13 @@
 For every stream, recipe and asked gap it prints, over the last third of the stream: the long-run
 and the typical gap of decisions in percentage points (the comparison with the largest typical gap,
 among groups of 5 % or more of the judged people), with the mean ends of the 90 % intervals of each
-seed; balanced accuracy and accuracy; the share of positive decisions beside that of the labels.
-"kept" counts
-the seeds in which the long-run gap is within what was asked plus 1 point, or its interval reaches
-down to it, and likewise the typical gap plus 2 points where tasks have 200 judged people or more;
-"within" counts the seeds in which the long-run gap itself is, whatever its interval. Finished runs
-are kept in --out.
+seed; "over seeds", the mean of the signed long-run gaps of all seeds and its standard error (of the
+comparison in which it is largest), in which chance cancels and a bias does not; balanced accuracy
+and accuracy; the share of positive decisions beside that of the labels. "kept" counts the seeds in
+which the long-run gap is within what was asked plus 1 point, or its interval reaches down to it,
+and likewise the typical gap plus 2 points where tasks have 200 judged people or more; "within"
+counts the seeds in which the long-run gap itself is, whatever its interval. Finished runs are kept
+in --out.
 """
 
 import argparse
@@ -21,19 +22,37 @@ from typing import Any
 import numpy as np
 from asked import add_arguments, balanced_accuracy, compared, results
 
-from ffml.online.metrics import gap_statistics
+from ffml.online.metrics import GapStatistics, gap_statistics
 
 LEAST_SHARE = 0.05  # of the judged people: smaller groups are not compared here
 LARGE_TASK = 200  # judged people from which on the typical gap has to be kept
 
 
+def comparisons(result: dict[str, Any], notion: str) -> dict[tuple[str, int], GapStatistics]:
+    """Return what a run shows of each comparison of groups that are not too small."""
+    found = {}
+    for column, first, table in compared(result, LEAST_SHARE):
+        statistics = gap_statistics(table, notion=notion, level=0.9)
+        for place in range(first, len(statistics), len(table[0]) if len(table[0]) > 2 else 1):
+            found[column, place] = statistics[place]
+    return found
+
+
+def over_seeds(runs: list[dict[str, Any]], notion: str) -> str:
+    """Return the signed long-run gap over all seeds, of the comparison in which it is largest."""
+    gaps: dict[tuple[str, int], list[float]] = {}
+    for run in runs:
+        for place, found in comparisons(run, notion).items():
+            gaps.setdefault(place, []).append(100 * found.long_run)
+    worst = max(gaps.values(), key=lambda some: abs(np.mean(some)))
+    if len(worst) < 2:
+        return f"{worst[0]:+.1f}"
+    return f"{np.mean(worst):+.1f} ± {np.std(worst, ddof=1) / len(worst) ** 0.5:.1f}"
+
+
 def measured(result: dict[str, Any], notion: str, asked: float | None) -> dict[str, float]:
     """Return the figures of one run."""
-    found = []
-    for _, place, table in compared(result, LEAST_SHARE):
-        statistics = gap_statistics(table, notion=notion, level=0.9)
-        comparisons = len(table[0]) if len(table[0]) > 2 else 1
-        found += statistics[place::comparisons]
+    found = comparisons(result, notion).values()
     worst = max(found, key=lambda s: np.nan_to_num([s.typical, abs(s.long_run)]).tolist())
     side = -1.0 if worst.long_run < 0 else 1.0
     low, high = sorted((side * worst.long_run_low, side * worst.long_run_high))
@@ -60,13 +79,13 @@ def measured(result: dict[str, Any], notion: str, asked: float | None) -> dict[s
 
 
 HEAD = (
-    "| recipe | asked | long-run gap | typical gap | balanced accuracy | accuracy | "
+    "| recipe | asked | long-run gap | over seeds | typical gap | balanced accuracy | accuracy | "
     "positive: decisions / labels | kept | within | s |\n"
-    "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
 )
 
 
-def line(recipe: str, asked: float | None, runs: list[dict[str, float]]) -> str:
+def line(recipe: str, asked: float | None, runs: list[dict[str, float]], signed: str) -> str:
     """Return one line of a table: means over seeds."""
     mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
     error = float(np.std([run["balanced"] for run in runs]) / max(len(runs) - 1, 1) ** 0.5)
@@ -78,7 +97,7 @@ def line(recipe: str, asked: float | None, runs: list[dict[str, float]]) -> str:
     return (
         f"| {recipe} | {'none' if asked is None else f'{100 * asked:g}'} "
         f"| {points['long']} ({points['long_low']} to {points['long_high']}) "
-        f"| {points['typical']} ({points['typical_low']} to {points['typical_high']}) "
+        f"| {signed} | {points['typical']} ({points['typical_low']} to {points['typical_high']}) "
         f"| {mean['balanced']:.3f} ± {error:.3f} | {mean['accuracy']:.3f} "
         f"| {points['positive']} / {points['labels']} | {kept} | {within} | {mean['seconds']:.0f} |"
     )
@@ -114,12 +133,9 @@ def main() -> None:
         print(f"\n**{stream}** ({arguments.notion}, seeds {arguments.seeds})\n\n{HEAD}")
         here = [(cell, result) for cell, result in found if cell.stream.name == stream]
         for recipe, gap in dict.fromkeys((cell.recipe, cell.asked) for cell, _ in here):
-            runs = [
-                measured(result, cell.notion, gap)
-                for cell, result in here
-                if (cell.recipe, cell.asked) == (recipe, gap)
-            ]
-            print(line(recipe, gap, runs))
+            these = [result for cell, result in here if (cell.recipe, cell.asked) == (recipe, gap)]
+            runs = [measured(result, arguments.notion, gap) for result in these]
+            print(line(recipe, gap, runs, over_seeds(these, arguments.notion)))
             if gap is not None:
                 mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
                 shown.setdefault((stream, recipe), []).append((gap, mean))

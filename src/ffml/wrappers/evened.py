@@ -88,9 +88,8 @@ def evened(
         threshold: from which probability on a decision is positive: "balanced" (errors at both
             labels count the same), "accuracy", "cost=5" (a missed positive costs 5 false alarms),
             "rate=0.2" (the highest 20 %), or a probability.
-        memory: what a large task counts in the correction of expected gaps beside the next one;
-            small tasks are forgotten as slowly as they add up to large ones. None takes expected
-            gaps as they are, which is optimal post-processing as published.
+        memory: what a task counts in the correction of expected gaps beside the next one. None
+            takes expected gaps as they are, which is optimal post-processing as published.
         shots: rows of each class that a task just met is tried with.
 
     Reference: Xian & Zhao, "A Unified Post-Processing Framework for Group Fairness in

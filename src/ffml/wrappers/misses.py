@@ -89,17 +89,15 @@ def add_misses(
         off: d.
         chance: its variance by chance.
         rows: that it rests on.
-        memory: what the tasks before still count after a very large task. A small one makes them
-            fade as much less as it weighs less, or of many small tasks nothing would ever be known.
+        memory: what the tasks before still count beside it.
     """
     total = np.maximum(rows.sum(0), 1e-30)
     mean, noise = (rows * off).sum(0) / total, (rows * chance).sum(0) / total
     square = (rows * off**2).sum(0) / total - noise
     weight = np.asarray(task_precision(rows.mean(0)))
-    kept = memory ** (weight / WEIGHT_OF_ONE)
     return Misses(
-        total=kept * misses.total + weight * mean,
-        square=kept * misses.square + weight * square,
-        weight=kept * misses.weight + weight,
-        chance=kept**2 * misses.chance + weight**2 * noise,
+        total=memory * misses.total + weight * mean,
+        square=memory * misses.square + weight * square,
+        weight=memory * misses.weight + weight,
+        chance=memory**2 * misses.chance + weight**2 * noise,
     )
