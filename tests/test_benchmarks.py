@@ -31,7 +31,7 @@ SMALL = {
     "benchmarks/kill_points.py": (["--kills", "1", "--rounds", "3"], "1 runs finished, 0 of them"),
     "benchmarks/large.py": (
         ["--scale", "0.001"],
-        "(?s)features: .* MB.*groups: .* MB.*in a task: .* MB.*.parquet: .* MB.*address space: .*",
+        "(?s)features: .* MB.*groups: .* MB.*in a task: .* MB.*.parquet: .* MB.*a table of .* MB",
     ),
     "benchmarks/latency.py": (
         ["--repeats", "2", "--tasks", "2", "--people", "20"],

@@ -8,6 +8,7 @@ import numpy as np
 from ffml.base import Learner, Pair
 from ffml.experiment.presets import preset
 from ffml.experiment.recipes import Recipe, build_learner, build_problem
+from ffml.runtime import compiled
 from outer.shapes import BOUND, INNER_LR, ITERATIONS, LAMBDA, Contender, Given, Shape, on_devices
 
 STEPS = {"outer_lr": 0.01, "damping": 50.0, "radius": 100.0}
@@ -52,7 +53,7 @@ def paper_slopes(given: Given) -> tuple[Any, Any]:
     recipe = paper_recipe(given.shape, TELLING | {"num_outer_steps": 1})
     learner = _learner(recipe, ("dbc", BOUND), given)
     state = _second_round(learner, given)
-    after, _ = jax.jit(learner.update)(given.key, state, _newest(given), given.memory)
+    after, _ = compiled(learner.update)(given.key, state, _newest(given), given.memory)
     before = Pair(given.params, np.float32(LAMBDA))
     step = jax.tree.map(lambda a, b: a - b, before.params, jax.device_get(after.params))
     return step, jax.device_get(after.multipliers)[0] - before.multipliers
@@ -65,13 +66,13 @@ def _contender(
     settings = recipe.settings | {"num_outer_steps": ITERATIONS}
     learner = _learner(Recipe(recipe.method, recipe.wrappers, settings), notion, given)
     state = jax.device_get(_second_round(learner, given))
-    compiled = jax.jit(learner.update).lower(given.key, state, _newest(given), memory).compile()
+    program = compiled(learner.update).lower(given.key, state, _newest(given), memory).compile()
 
     def run(count: int) -> None:
         assert count == ITERATIONS, "compiled for a round of so many"
-        jax.block_until_ready(compiled(given.key, state, _newest(given), memory))
+        jax.block_until_ready(program(given.key, state, _newest(given), memory))
 
-    flops = compiled.cost_analysis()["flops"] * devices
+    flops = program.cost_analysis()["flops"] * devices
     return Contender(name, label, run, None, flops)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,16 @@ def configure(devices: int | None = None, cache: bool = True) -> None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function when it is first called; on CPUs in two thirds of the usual time.
+
+    There LLVM's quick passes make programs that are about as fast (docs/speed.md), and a round's
+    programs take longer to compile than to run.
+    """
+    quick = {"xla_backend_optimization_level": 1} if jax.default_backend() == "cpu" else None
+    return jax.jit(function, compiler_options=quick)
 
 
 def join_processes() -> None:

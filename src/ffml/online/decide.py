@@ -10,6 +10,7 @@ from ffml.base import Batch, FFMLError, Learner, Params, Schema, Task
 from ffml.divergence import all_finite, divergence
 from ffml.draws import SUPPORT, UNLABELLED, draws
 from ffml.online.judge import support_batch, with_people
+from ffml.runtime import compiled
 from ffml.threads import one_thread
 
 
@@ -63,7 +64,7 @@ def decide(
         FFMLError: the numbers are not finite.
     """
     if adapt is None:
-        adapt = jax.jit(learner.adapt) if learner.pure else learner.adapt
+        adapt = compiled(learner.adapt) if learner.pure else learner.adapt
     with one_thread():
         params = jax.device_get(adapt(knowledge, support))
     refuse_divergence(learner, knowledge, params, support, what)

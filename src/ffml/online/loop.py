@@ -27,7 +27,7 @@ from ffml.online.judge import (
 )
 from ffml.online.memory import Memory, MemorySettings, padded_rows
 from ffml.online.waiting import Waiting, labelled_rows, split_by_label
-from ffml.runtime import shard_tasks
+from ffml.runtime import compiled, shard_tasks
 from ffml.threads import one_thread
 
 
@@ -102,11 +102,11 @@ class OnlineLoop:
     def __post_init__(self) -> None:
         check_judging(self.validation_fraction, self.shots, self.judge_min_rows)
         at_least(0, judge_after=self.judge_after, label_delay=self.label_delay)
-        compiled = jax.jit if self.learner.pure else (lambda function: function)
-        self._adapt, self._update = compiled(self.learner.adapt), compiled(self.learner.update)
+        prepared = compiled if self.learner.pure else (lambda function: function)
+        self._adapt, self._update = prepared(self.learner.adapt), prepared(self.learner.update)
         self._key = jax.random.key(self.seed)
         if self.state is None:
-            init = compiled(self.learner.init)
+            init = prepared(self.learner.init)
             self.state = jax.device_get(init(jax.random.fold_in(self._key, 0)))
         self.memory = Memory(self.schema, self.memory_settings)
         self.violation = np.zeros(self.problem.num_constraints)
