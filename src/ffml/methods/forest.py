@@ -14,7 +14,7 @@ from ffml.threads import available_cores, one_thread
 
 FITTED_TREES = 60
 LEAVES = 15
-LEARNING_RATE = 0.1
+LEARNING_RATE = 0.2
 LEAST_ROWS_IN_LEAF = 20
 
 
