@@ -32,6 +32,13 @@ from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity
 from ffml.wrappers import evened
 
+EIGHT_TREES = {
+    "max_iter": 8,
+    "learning_rate": 0.2,
+    "max_leaf_nodes": 15,
+    "l2_regularization": 1.0,
+    "early_stopping": False,
+}
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 
 
@@ -80,9 +87,7 @@ def test_a_refit_is_the_classifier_on_weighted_rows(schema, problem, classifier,
     assert times.max() > 1  # kept rows that stand for others
     oracle = clone(TREE)
     if classifier == "boosting":
-        oracle = HistGradientBoostingClassifier(
-            max_iter=8, max_leaf_nodes=15, l2_regularization=1.0, early_stopping=False
-        )
+        oracle = HistGradientBoostingClassifier(**EIGHT_TREES)
     x = x.astype(float)
     with threadpool_limits(1):
         oracle.fit(x, y, sample_weight=even(y, times, positive_weight))
@@ -101,7 +106,7 @@ def test_fairlearn_over_boosting_is_a_direct_fit_kept_as_arrays(schema, problem)
     state, support, (x, y, s, times) = met(learner, schema)
     x, y, s = (np.repeat(part, times, axis=0) for part in (x.astype(float), y, s))
     oracle = reductions.ExponentiatedGradient(
-        Even(max_iter=8, max_leaf_nodes=15, l2_regularization=1.0, early_stopping=False),
+        Even(**EIGHT_TREES),
         reductions.DemographicParity(difference_bound=0.01),
         max_iter=3,
     )

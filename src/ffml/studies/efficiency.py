@@ -17,6 +17,7 @@ from ffml.online.judge import (
 )
 from ffml.online.loop import OnlineLoop
 from ffml.online.memory import bounded, padded_rows
+from ffml.runtime import compiled
 
 # A task of the paper has 2,500 rows, of which 250 are left where 90 % judge.
 SUPPORT_SIZES = (0, 5, 10, 25, 50, 75, 100, 150, 200, 250)
@@ -48,7 +49,7 @@ def by_updating(loop: OnlineLoop) -> Learn:
     For methods that learn from the newest task alone and never adapt. The state stays.
     """
     learner, settings = loop.learner, loop.memory_settings
-    update = jax.jit(learner.update) if learner.pure else learner.update
+    update = compiled(learner.update) if learner.pure else learner.update
 
     def learn(task: Task, rows: np.ndarray) -> Params:
         if not len(rows):

@@ -5,14 +5,14 @@ from typing import Any
 import jax
 
 from ffml.base import Array, Batch, LabelledTask, Learner, Params
-from ffml.runtime import shard_tasks
+from ffml.runtime import compiled, shard_tasks
 
 
 def on_host(learner: Learner) -> Learner:
     """Compile what is pure, and return NumPy arrays, so that a wrapper can work with them."""
     if not learner.pure:
         return learner
-    compiled_adapt, compiled_update = jax.jit(learner.adapt), jax.jit(learner.update)
+    compiled_adapt, compiled_update = compiled(learner.adapt), compiled(learner.update)
 
     def adapt(knowledge: Any, support: Batch) -> Params:
         if not learner.uses_unlabelled:  # or their number would compile it anew
