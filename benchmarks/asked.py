@@ -20,6 +20,7 @@ from ffml.experiment.config import RunConfig, configure_run
 from ffml.online.summary import last_third
 from ffml.runtime import configure
 
+LEAST_SHARE = 0.05  # of the judged people: smaller groups are not compared
 _REFIT = {"rows_per_task": 4096, "tasks_per_round": 64}
 RECIPES: dict[str, dict[str, Any]] = {
     "default": {},
@@ -132,14 +133,14 @@ def played(config: RunConfig) -> dict[str, Any]:
     }
 
 
-def compared(result: dict[str, Any], least_share: float) -> list[tuple[str, int, np.ndarray]]:
-    """Return the comparisons of groups that are no smaller: column, place among them, tables."""
+def compared(result: dict[str, Any]) -> list[tuple[str, int, np.ndarray]]:
+    """Return the comparisons of groups that are not too small: column, place, tables."""
     found = []
     for name, table in result["tables"].items():
         counts = np.array(table)
         sizes = counts.sum((0, 2, 3)) / counts.sum()
         shown = sizes[1:] if len(sizes) == 2 else sizes
-        found += [(name, i, counts) for i in np.flatnonzero(shown >= least_share)]
+        found += [(name, i, counts) for i in np.flatnonzero(shown >= LEAST_SHARE)]
     return found
 
 

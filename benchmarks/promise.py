@@ -24,14 +24,13 @@ from asked import add_arguments, balanced_accuracy, compared, results
 
 from ffml.online.metrics import GapStatistics, gap_statistics
 
-LEAST_SHARE = 0.05  # of the judged people: smaller groups are not compared here
 LARGE_TASK = 200  # judged people from which on the typical gap has to be kept
 
 
 def comparisons(result: dict[str, Any], notion: str) -> dict[tuple[str, int], GapStatistics]:
     """Return what a run shows of each comparison of groups that are not too small."""
     found = {}
-    for column, first, table in compared(result, LEAST_SHARE):
+    for column, first, table in compared(result):
         statistics = gap_statistics(table, notion=notion, level=0.9)
         for place in range(first, len(statistics), len(table[0]) if len(table[0]) > 2 else 1):
             found[column, place] = statistics[place]

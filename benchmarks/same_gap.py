@@ -19,7 +19,6 @@ from asked import RECIPES, Cell, add_arguments, balanced_accuracy, compared, res
 
 from ffml.online.metrics import round_gaps, typical_weights
 
-LEAST_SHARE = 0.05  # of the judged people: smaller groups are not compared here
 RESAMPLES = 200
 Runs = dict[str, dict[float | None, list[dict[str, Any]]]]  # recipe -> asked -> one a seed
 
@@ -28,7 +27,7 @@ def typical(runs: list[dict[str, Any]]) -> float:
     """Return the largest typical gap over all comparisons, of the rounds of all runs."""
     squares: dict[tuple[str, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for run in runs:
-        for name, place, table in compared(run, LEAST_SHARE):
+        for name, place, table in compared(run):
             gaps = round_gaps(table)
             squares.setdefault((name, place), []).append(
                 (gaps.square[:, place], typical_weights(gaps.rows[:, place]))

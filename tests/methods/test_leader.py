@@ -242,7 +242,9 @@ def test_a_trust_that_is_given_is_not_learned(schema):
     known = state._replace(weights=np.arange(4.0))
     batch = support_batch(support, schema, np.arange(60), 10, np.random.default_rng(0))
     np.testing.assert_array_equal(never.adapt(known, batch)["w"], [0.0, 1.0, 2.0])
-    assert never.remarks(known) == () and len(leader(problem).remarks(known)) == 1
+    tried = known._replace(losses=np.arange(8.0))
+    assert never.remarks(tried) == () and len(leader(problem).remarks(tried)) == 1
+    assert leader(problem).remarks(known) == ()  # nothing was tried yet
     with pytest.raises(FFMLError, match="trust must be >= 0, got -1"):
         leader(problem, trust=-1)
 

@@ -410,7 +410,7 @@ BAD = [
     (["--seeds", "crime="], "--seeds takes seeds such as 0-4 or 0,1,2, got ''"),
     (["--seeds", "crme=0-4"], "unknown data set in seeds 'crme'; did you mean 'crime'?"),
     (["--set", "rounds"], "--set takes NAME=VALUE such as outer_lr=0.1, got 'rounds'"),
-    (["--set", "zzz=1"], "unknown setting 'zzz'; see 'ffml methods ffml'"),
+    (["--set", "zzz=1"], "unknown setting 'zzz'; see 'ffml methods'"),
     (["--set", "problem.l2=small"], "setting 'problem.l2' takes a number, got 'small'"),
     (["--set", "num_outer_steps=2.5"], "setting 'num_outer_steps' takes a whole number, got '2.5'"),
     (["--set", "inner.lr=null"], "setting 'inner.lr' takes a number, got 'null'"),

@@ -11,6 +11,7 @@ from ffml.base import Task
 from ffml.experiment.build import Experiment
 from ffml.online.loop import Round
 from ffml.report._asked import asked_words
+from ffml.report._numbers import counted
 
 HEADER = (
     f"{'round':>5}  {'task':<20} {'judged':>6}  {'DP':>5} {'(ceil)':>7}  {'EO':>5} {'(ceil)':>7}  "
@@ -41,12 +42,13 @@ class Live:
         config, stream = self.experiment.config, self.experiment.stream
         columns = ", ".join(f"{c.name} ({' / '.join(c.groups)})" for c in stream.schema.sensitive)
         asked = ", ".join(asked_words(notion, bound) for notion, bound in config.asked)
+        tasks = counted(self.total, "task") if self.total else "? tasks"
         recipe = config.recipe
         wrappers = f" with {', '.join(recipe.wrappers)}" if recipe.wrappers else ""
         self.console.print(
             f"[bold]{recipe.method}[/bold]{wrappers} on [bold]{stream.name}[/bold]: "
-            f"{self.total or '?'} tasks, {len(stream.schema.features)} features, protected: "
-            f"{columns}\nmodel {recipe.part('model')}, seed {config.seed}\n"
+            f"{tasks}, {counted(len(stream.schema.features), 'feature')}, protected: {columns}\n"
+            f"model {recipe.part('model')}, seed {config.seed}\n"
             f"asked for: {asked or 'no fairness'}\n"
             "A round: adapt to the task's support rows, be judged on its other rows, then learn "
             "from it.\n",

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that learns from one population after another and adapts to the next.
 
-    It keeps a pair (θ, λ) from which a few steps on a few labelled rows fit a new population
-    (`adapt`). Decisions that differ between protected groups by more than ``max_gap`` cost it ever
-    more while it learns (``notion``); what was reached is in ``rounds_``. Sensitive features
+    It keeps what populations share, and fits it to a new one by a few labelled rows (`adapt`).
+    Rates of decisions about people not yet met shall differ between protected groups by at most
+    ``max_gap`` (``notion`` says among whom); what was reached is in ``rounds_``. Sensitive features
     are needed to learn and never to predict.
 
     In every round one *task* (the rows of one population) arrives: the method first decides on

@@ -77,7 +77,7 @@ def refuse_unknown_settings(names: Iterable[str]) -> None:
 
     >>> refuse_unknown_settings(["shot"])
     Traceback (most recent call last):
-    ffml.base.FFMLError: unknown setting 'shot'; did you mean 'shots'? See 'ffml methods ffml'
+    ffml.base.FFMLError: unknown setting 'shot'; did you mean 'shots'? See 'ffml methods'
     """
     known = setting_kinds()
     for name in names:
@@ -86,7 +86,7 @@ def refuse_unknown_settings(names: Iterable[str]) -> None:
         if name not in known and not name.startswith(DATA):
             near = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"did you mean '{near[0]}'? See" if near else "see"
-            raise FFMLError(f"unknown setting '{name}'; {hint} 'ffml methods ffml'")
+            raise FFMLError(f"unknown setting '{name}'; {hint} 'ffml methods'")
 
 
 def read_config(path: Path) -> Written:

@@ -127,7 +127,9 @@ def leader(
         pair=lambda state: Pair({"w": state.weights[:-1], "b": state.weights[-1]}, no_multiplier),
         pure=False,
         constrained=False,
-        remarks=lambda state: (_remark(trusted(state)),) if trust is None else (),
+        remarks=lambda state: (
+            (_remark(trusted(state)),) if trust is None and state.losses.any() else ()
+        ),
     )
 
 

@@ -102,11 +102,11 @@ class OnlineLoop:
     def __post_init__(self) -> None:
         check_judging(self.validation_fraction, self.shots, self.judge_min_rows)
         at_least(0, judge_after=self.judge_after, label_delay=self.label_delay)
-        prepared = compiled if self.learner.pure else (lambda function: function)
-        self._adapt, self._update = prepared(self.learner.adapt), prepared(self.learner.update)
+        program = compiled if self.learner.pure else (lambda function: function)
+        self._adapt, self._update = program(self.learner.adapt), program(self.learner.update)
         self._key = jax.random.key(self.seed)
         if self.state is None:
-            init = prepared(self.learner.init)
+            init = program(self.learner.init)
             self.state = jax.device_get(init(jax.random.fold_in(self._key, 0)))
         self.memory = Memory(self.schema, self.memory_settings)
         self.violation = np.zeros(self.problem.num_constraints)

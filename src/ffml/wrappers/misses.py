@@ -13,7 +13,6 @@ from ffml.methods.outer import BETWEEN_TASKS, task_precision
 
 MOST_STEPS = 50  # of Newton's
 ENOUGH = 1e-9  # a step that adds less, relative to τ², is the last
-WEIGHT_OF_ONE = 1 / BETWEEN_TASKS  # what a very large task weighs
 
 
 class Misses(NamedTuple):
@@ -44,7 +43,7 @@ class Misses(NamedTuple):
         It is as if one more very large task had been as expected.
         """
         mean, variance = self._mean
-        square = self.square / (self.weight + WEIGHT_OF_ONE)
+        square = self.square / (self.weight + 1 / BETWEEN_TASKS)
         return np.maximum(square - np.maximum(mean**2 - variance, 0.0), 0.0)
 
     @property
