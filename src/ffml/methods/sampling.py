@@ -18,11 +18,14 @@ def draw_support_and_query(key: Array, task: LabelledTask, shots: int) -> tuple[
     at random into halves first, and each half is drawn with replacement; a half without rows is
     masked.
     """
-    num_rows = task.x.shape[0]
-    draw = jax.vmap(partial(_draw_class, num_rows=num_rows, shots=shots))  # one program for both
-    places, distinct = draw(jax.random.split(key), task.counts)  # leading axes: class, part
+    key_order, key_draw = jax.random.split(key)
+    places, distinct = jax.vmap(partial(_draw_class, shots=shots))(  # leading axes: class, part
+        jax.random.split(key_draw), task.counts
+    )
     first = jnp.array([0, task.counts[0]])[:, None, None]  # negatives are in front
-    rows = jnp.swapaxes(first + places, 0, 1).ravel()  # one gather for both parts
+    order = _random_order(key_order, task.counts, task.x.shape[0])
+    found = jnp.swapaxes(first + places, 0, 1).ravel()  # one gather for both parts
+    rows = order[jnp.minimum(found, len(order) - 1)]  # a class without rows may begin after the end
     x, s = jnp.asarray(task.x)[rows], jnp.asarray(task.s)[rows]
     labels = jnp.repeat(jnp.array([0.0, 1.0]), shots)
     size = task.totals.sum()
@@ -38,42 +41,41 @@ def draw_support_and_query(key: Array, task: LabelledTask, shots: int) -> tuple[
     return batch(0, pool_size), batch(1, size - pool_size)
 
 
-def _draw_class(key: Array, count: Array, *, num_rows: int, shots: int) -> tuple[Array, Array]:
-    """Draw support and query rows among the ``count`` rows of one class.
+def _draw_class(key: Array, count: Array, *, shots: int) -> tuple[Array, Array]:
+    """Draw support and query rows among the ``count`` rows of one class, in random order.
 
     Returns:
-        ``(2, shots)`` places among the rows of the class, for support and for query, and ``(2,)``
-        1 / the times that each was drawn, on average; 0 if there are none.
+        ``(2, shots)`` places in that order, for support and for query, and ``(2,)`` 1 / the times
+        that each was drawn, on average; 0 if there are none.
     """
-    key_order, *keys = jax.random.split(key, 3)
-    order = _random_order(key_order, count, num_rows)
     half = (count + 1) // 2
     halves = jnp.array([half, count - half])
-    several = jax.vmap(partial(_with_replacement, shots=shots))(jnp.stack(keys), halves)
+    several = jax.vmap(partial(_with_replacement, shots=shots))(jax.random.split(key), halves)
     once = jnp.arange(2 * shots).reshape(2, shots)
     enough = count >= 2 * shots
-    chosen = jnp.where(enough, once, several + jnp.array([0, half])[:, None])
-    places = order[jnp.minimum(chosen, num_rows - 1)]
+    places = jnp.where(enough, once, several + jnp.array([0, half])[:, None])
     return places, jnp.where(enough, 1.0, _worth(halves, shots))
 
 
-def _random_order(key: Array, count: Array, num_rows: int) -> Array:
-    """Put the positions 0 … count-1 into random order, in front of all others.
+def _random_order(key: Array, counts: Array, num_rows: int) -> Array:
+    """Put the rows of each class into random order: negatives first, then positives, then padding.
 
-    A random number with the position in its low bits is one array to sort, which takes a fifth of
-    the time of an argsort. Where positions leave too few random bits, they are sorted along with
-    64 of their own.
+    One sort serves both classes. A number with the class in its highest bit, random bits below and
+    the row in its low bits is one array to sort, which takes a fifth of the time of an argsort.
+    Where rows leave too few random bits, they are sorted along with 64 of their own.
     """
-    places = jnp.arange(num_rows, dtype=jnp.uint32)
-    last = ~jnp.uint32(0)  # the others come last
+    rows = jnp.arange(num_rows, dtype=jnp.uint32)
+
+    def by_class(bits: Array) -> Array:
+        positive = (rows >= counts[0]).astype(jnp.uint32) << 31
+        return jnp.where(rows < counts.sum(), bits >> 1 | positive, ~jnp.uint32(0))
+
     if num_rows > MOST_PACKED_ROWS:
         first, second = (jax.random.bits(k, (num_rows,), jnp.uint32) for k in jax.random.split(key))
-        first = jnp.where(places < count, first >> 1, last)
-        return lax.sort((first, second, places), num_keys=2)[2].astype(int)
+        return lax.sort((by_class(first), second, rows), num_keys=2)[2].astype(int)
     low = jnp.uint32((1 << max(num_rows - 1, 1).bit_length()) - 1)
-    ranks = jax.random.bits(key, (num_rows,), jnp.uint32)
-    ranks = jnp.where(places < count, ranks >> 1, last)
-    return (jnp.sort((ranks & ~low) | places) & low).astype(int)
+    ranks = by_class(jax.random.bits(key, (num_rows,), jnp.uint32))
+    return (jnp.sort((ranks & ~low) | rows) & low).astype(int)
 
 
 def _with_replacement(key: Array, count: Array, shots: int) -> Array:
