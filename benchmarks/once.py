@@ -10,7 +10,7 @@ from typing import Any
 # Where most of a run's time goes. None of it depends on the gap that is asked for.
 SLOW = (
     ("ffml.wrappers.boosted", "fit_forests"),
-    ("ffml.wrappers.boosted", "forest_logits"),
+    ("ffml.wrappers.boosted", "forests_logits"),
     ("ffml.wrappers.evened", "learn_membership"),
     ("ffml.methods.classifiers", "fit_boosting"),
     ("ffml.methods.classifiers", "fit_logistic"),

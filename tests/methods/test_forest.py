@@ -17,7 +17,7 @@ from ffml.methods.forest import (
     forest_of,
     no_forest,
 )
-from ffml.methods.scoring import BLOCK_ROWS, CELLS, tables_of
+from ffml.methods.scoring import CELLS, CHUNK_ROWS, MOST_PLACES, forests_logits, tables_of
 
 
 def rings(rows, seed=0):
@@ -40,7 +40,7 @@ def fitted(request):
 
 def test_its_logits_are_scikit_learns(fitted):
     forest, model = fitted
-    x, y = rings(BLOCK_ROWS + 500, seed=1)
+    x, y = rings(CHUNK_ROWS + 500, seed=1)
     np.testing.assert_allclose(forest_logits(forest, x), model.decision_function(x), atol=1e-9)
     assert ((forest_logits(forest, x) > 0) == y).mean() > 0.8
     edges = forest.threshold[forest.left != np.arange(len(forest.left))]
@@ -71,8 +71,31 @@ def test_nobody_needs_to_walk_through_trees(fitted):
         np.testing.assert_array_equal(forest_logits(forest, rows), walked(forest, rows))
     crowded = forest._replace(threshold=np.where(forest.threshold > 0, 1e300, forest.threshold))
     np.testing.assert_array_equal(forest_logits(crowded, x), walked(crowded, x))
-    assert max(len(grid.inside) for grid in tables_of(crowded).grids) > 1
-    assert max(len(grid.below) for grid in tables_of(forest).grids) == CELLS + 1
+    grids = [[g for table in tables_of([f]).tables for g in table.grids] for f in (crowded, forest)]
+    assert max(len(grid.inside) for grid in grids[0]) > 1
+    assert max(len(grid.below) for grid in grids[1]) == CELLS + 1
+
+
+def test_forests_that_are_asked_together_say_what_each_says_alone():
+    """Ten features of two values share tables; a forest has no trees, one has few."""
+    rng = np.random.default_rng(3)
+    x = np.c_[rng.normal(size=(900, 2)), rng.integers(2, size=(900, 10))].astype(np.float32)
+    targets = [x[:, 0] * x[:, 2] > 0, x[:, 3] + x[:, 4] + rng.normal(size=900) > 1, x[:, 1] < 9]
+    forests = [fit_forest(x, 1.0 * target, np.ones(900)) for target in targets]
+    forests[1] = forests[1]._replace(
+        roots=forests[1].roots[:7], threshold=forests[1].threshold.copy()
+    )
+    assert [len(forest.roots) > 0 for forest in forests] == [True, True, False]
+    together = forests_logits(forests, x)
+    for forest, logits in zip(forests, together.T, strict=True):
+        np.testing.assert_array_equal(logits, forest_logits(forest, x))
+        np.testing.assert_array_equal(logits, walked(forest, x))
+    tables = tables_of(forests).tables
+    assert max(len(table.features) for table in tables) > 1  # some share a table
+    assert all(len(t.features) == 1 or len(t.left_over) <= MOST_PLACES for t in tables)
+    for start in (0, 7, 899):  # whoever else is asked
+        np.testing.assert_array_equal(forests_logits(forests, x[start:]), together[start:])
+    assert forests_logits([no_forest()] * 2, x[:3]).tolist() == [[0.0, 0.0]] * 3
 
 
 def test_damaged_trees_are_refused(fitted):
@@ -121,7 +144,7 @@ def test_trees_without_a_split_are_the_rate_of_labels():
     """Too few rows for two leaves, or features that are all the same."""
     for x in (np.arange(30.0)[:, None], np.ones((30, 1))):
         y = 1.0 * (np.arange(30) < 12)
-        logits = forest_logits(fit_forest(x, y, np.ones(30)), x)
+        logits = forest_logits(fit_forest(x, y, np.ones(30)), np.resize(x, (CHUNK_ROWS + 7, 1)))
         np.testing.assert_allclose(logits, np.log(12 / 18), atol=1e-6)
 
 

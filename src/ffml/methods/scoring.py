@@ -3,24 +3,30 @@
 Nobody walks through trees. A node of a tree that a person fails (the feature is above the
 threshold) rules out the leaves on its left. So a person's leaf is the leftmost one that no node
 rules out, and what a feature rules out depends only on where it lies among the thresholds on it:
-each feature has a table with one row for each place, and one set of leaves, as bits, for each tree.
+a table has one row for each place, and one set of leaves, as bits, for each tree. Features with few
+thresholds share a table, with a row for each combination of their places. Forests that look at the
+same people share everything.
 
 Reference: Lucchese et al., "QuickScorer: a Fast Algorithm to Rank Documents with Additive Ensembles
 of Regression Trees", 2015.
 """
 
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ffml.base import FFMLError
 
-BLOCK_ROWS = 1024  # whose sets of leaves stay in a core's cache
+CHUNK_ROWS = 2048  # whose features are looked at together
+SETS = 2**15  # of leaves, that are looked up together in a core's cache
 CELLS = 512  # of a grid over thresholds
+MOST_PLACES = 256  # of features that share a table
 MOST_KEPT = 32  # forests whose tables are kept
-_BITS = np.array([1 << i for i in range(16)], np.uint16)
-_kept: dict[int, tuple[np.ndarray, "Tables"]] = {}  # by the id of the forest's thresholds
+LEAVES = 16  # of a tree at most: a set of them is a number of 16 bits
+# Numbers 1, 2, 4, … 2¹⁵ times this have each another number in their highest four of 16 bits.
+DE_BRUIJN = np.uint16(0x09AF)
+_kept: dict[tuple[int, ...], tuple[list[np.ndarray], "Tables"]] = {}  # by ids of thresholds
 
 
 class Forest(NamedTuple):
@@ -52,14 +58,17 @@ class Grid(NamedTuple):
     A value is beyond all thresholds of the cells before its own, and is compared with those in it.
     """
 
-    low: float
+    edges: np.ndarray  # (thresholds,) from small to large
     cells_per_unit: float
     below: np.ndarray  # (cells + 1,) thresholds in cells before; in the last, nothing follows
     inside: tuple[np.ndarray, ...]  # (cells + 1,) each: a threshold in the cell, infinite for none
 
     def places(self, values: np.ndarray) -> np.ndarray:
         """Count the thresholds that each value is above; what is missing is above all."""
-        cells = (values - self.low) * self.cells_per_unit
+        low = self.edges[0]
+        if len(self.edges) == 1:
+            return (~(values <= low)).astype(np.intp)
+        cells = (values - low) * self.cells_per_unit
         cell = np.fmin(np.maximum(cells, 0), len(self.below) - 1).astype(np.intp)
         place = self.below.take(cell)
         for thresholds in self.inside:
@@ -67,77 +76,138 @@ class Grid(NamedTuple):
         return place
 
 
-class Tables(NamedTuple):
-    """What leaves each feature leaves over, and what each leaf says."""
+class Table(NamedTuple):
+    """What leaves the places of some features leave over."""
 
-    features: tuple[int, ...]  # those that some node looks at
+    features: tuple[int, ...]
     grids: tuple[Grid, ...]  # of the thresholds on each of them
-    left_over: tuple[np.ndarray, ...]  # of each of them: (places, trees) leaves as bits
-    values: np.ndarray  # (trees * 16,) what a leaf adds to the logit
+    left_over: np.ndarray  # (combinations of places, trees) leaves as bits
+
+    def combinations(self, x: np.ndarray) -> np.ndarray:
+        """Return which row of the table each person's features lead to."""
+        found: np.ndarray | int = 0
+        for feature, grid in zip(self.features, self.grids, strict=True):
+            found = found * (len(grid.edges) + 1) + grid.places(x[:, feature])
+        return np.asarray(found)
+
+
+class Tables(NamedTuple):
+    """All that forests know, in the order in which people are asked."""
+
+    tables: tuple[Table, ...]
+    values: np.ndarray  # (trees * LEAVES,) what a leaf adds to the logit, by its `_number`
     first: np.ndarray  # (trees,) where those of a tree begin
 
 
 def forest_logits(forest: Forest, x: np.ndarray) -> np.ndarray:
     """Return the logits of people with these features: ``(n,)``."""
-    logits = np.full(len(x), float(forest.start))
-    if not len(forest.roots):
+    return forests_logits((forest,), x)[:, 0]
+
+
+def forests_logits(forests: Sequence[Forest], x: np.ndarray) -> np.ndarray:
+    """Return the logits of people with these features by each forest: ``(n, forests)``."""
+    logits = np.tile([float(forest.start) for forest in forests], (len(x), 1))
+    ends = np.cumsum([len(forest.roots) for forest in forests])
+    if not ends[-1]:
         return logits
-    tables = tables_of(forest)
-    leftmost = _leftmost()
-    for begin in range(0, len(x), BLOCK_ROWS):
-        rows = slice(begin, begin + BLOCK_ROWS)
-        block = np.asarray(x[rows], float)
-        leaves = np.full((len(block), len(forest.roots)), 0xFFFF, np.uint16)
-        for feature, grid, left_over in zip(
-            tables.features, tables.grids, tables.left_over, strict=True
-        ):
-            leaves &= left_over.take(grid.places(block[:, feature]), axis=0)
-        logits[rows] += tables.values.take(leftmost.take(leaves) + tables.first).sum(1)
+    tables = tables_of(forests)
+    shape = max(SETS // len(tables.first), 1), len(tables.first)
+    # Memory that is asked for anew in each block would take longer to get than to fill.
+    memory = np.empty(shape, np.uint16), np.empty(shape, np.uint16), np.empty(shape)
+    for begin in range(0, len(x), CHUNK_ROWS):
+        chunk = np.asarray(x[begin : begin + CHUNK_ROWS], float, order="F")
+        places = [table.combinations(chunk) for table in tables.tables]
+        for start in range(0, len(chunk), len(memory[0])):
+            here = slice(start, min(start + len(memory[0]), len(chunk)))
+            added = _added(tables, [place[here] for place in places], here.stop - start, *memory)
+            for i, part in enumerate(np.split(added, ends[:-1], axis=1)):
+                logits[begin + start : begin + here.stop, i] += part.sum(1)
     return logits
 
 
-def tables_of(forest: Forest) -> Tables:
-    """Return the tables of a forest, made once."""
-    key = id(forest.threshold)
+def _added(
+    tables: Tables,
+    places: list[np.ndarray],
+    rows: int,
+    leaves: np.ndarray,
+    kept: np.ndarray,
+    values: np.ndarray,
+) -> np.ndarray:
+    """Return what each tree adds to the logits of people at these places: ``(rows, trees)``."""
+    leaves, kept = leaves[:rows], kept[:rows]
+    leaves[:] = 0xFFFF
+    for table, place in zip(tables.tables, places, strict=True):
+        # Places are never beyond the table: "clip" is the mode that needs no memory of its own.
+        table.left_over.take(place, axis=0, out=kept, mode="clip")
+        leaves &= kept
+    np.negative(leaves, out=kept)
+    kept &= leaves  # the lowest bit
+    index = _number(kept, out=kept) + tables.first
+    return tables.values.take(index, out=values[:rows], mode="clip")
+
+
+def tables_of(forests: Sequence[Forest]) -> Tables:
+    """Return the tables of forests, made once."""
+    thresholds = [forest.threshold for forest in forests]
+    key = tuple(map(id, thresholds))
     if key not in _kept:
         while len(_kept) >= MOST_KEPT:
             _kept.pop(next(iter(_kept)), None)
-        _kept[key] = forest.threshold, _tables(forest)  # which keeps the id from being used anew
+        _kept[key] = thresholds, _tables(forests)  # thresholds are kept: no id is used anew
     return _kept[key][1]
 
 
-def _tables(forest: Forest) -> Tables:
-    trees = len(forest.roots)
-    values = np.zeros((trees, len(_BITS)))
+def _tables(forests: Sequence[Forest]) -> Tables:
+    trees = [(forest, int(root)) for forest in forests for root in forest.roots]
+    values = np.zeros((len(trees), LEAVES))
     nodes: dict[int, list[tuple[float, int, int]]] = {}  # feature -> threshold, tree, leaves kept
 
     def leaves_below(node: int, tree: int, found: list[int], depth: int = 0) -> int:
         """Number the leaves below a node from left to right; return them as bits."""
+        forest = trees[tree][0]
         left, right = int(forest.left[node]), int(forest.right[node])
-        if max(depth, len(found)) >= len(_BITS):
-            raise FFMLError(f"a tree has more than {len(_BITS)} leaves; restore a copy of the file")
+        if max(depth, len(found)) >= LEAVES:
+            raise FFMLError(f"a tree has more than {LEAVES} leaves; restore a copy of the file")
         if left == node:
-            values[tree, len(found)] = forest.value[node]
+            bit = 1 << len(found)
+            values[tree, _number(np.array([bit], np.uint16))] = forest.value[node]
             found.append(node)
-            return 1 << (len(found) - 1)
+            return bit
         on_left = leaves_below(left, tree, found, depth + 1)
         kept = (float(forest.threshold[node]), tree, 0xFFFF & ~on_left)
         nodes.setdefault(int(forest.feature[node]), []).append(kept)
         return on_left | leaves_below(right, tree, found, depth + 1)
 
-    for tree, root in enumerate(forest.roots):
-        leaves_below(int(root), tree, [])
-    features = tuple(sorted(nodes))
-    thresholds = tuple(np.unique([t for t, _, _ in nodes[feature]]) for feature in features)
-    left_over = []
-    for feature, edges in zip(features, thresholds, strict=True):
-        table = np.full((len(edges) + 1, trees), 0xFFFF, np.uint16)
-        for threshold, tree, kept in nodes[feature]:
-            table[np.searchsorted(edges, threshold) + 1, tree] &= kept
-        left_over.append(np.bitwise_and.accumulate(table, axis=0))
-    first = len(_BITS) * np.arange(trees, dtype=np.int32)
-    grids = tuple(_grid(edges) for edges in thresholds)
-    return Tables(features, grids, tuple(left_over), values.ravel(), first)
+    for tree, (_, root) in enumerate(trees):
+        leaves_below(root, tree, [])
+    alone = [_table(feature, rules, len(trees)) for feature, rules in sorted(nodes.items())]
+    first = LEAVES * np.arange(len(trees), dtype=np.min_scalar_type(LEAVES * len(trees) | 0x100))
+    return Tables(tuple(_shared(alone)), values.ravel(), first)
+
+
+def _table(feature: int, rules: list[tuple[float, int, int]], trees: int) -> Table:
+    """Make the table of one feature from its thresholds and the leaves that these keep."""
+    edges = np.unique([threshold for threshold, _, _ in rules])
+    left_over = np.full((len(edges) + 1, trees), 0xFFFF, np.uint16)
+    for threshold, tree, kept in rules:
+        left_over[np.searchsorted(edges, threshold) + 1, tree] &= kept
+    return Table((feature,), (_grid(edges),), np.bitwise_and.accumulate(left_over, axis=0))
+
+
+def _shared(tables: list[Table]) -> list[Table]:
+    """Join tables, the smallest first, as long as they have few rows."""
+    joined: list[Table] = []
+    for table in sorted(tables, key=lambda table: len(table.left_over)):
+        if joined and len(joined[-1].left_over) * len(table.left_over) <= MOST_PLACES:
+            before = joined.pop()
+            both = before.left_over[:, None] & table.left_over[None]
+            table = Table(
+                before.features + table.features,
+                before.grids + table.grids,
+                both.reshape(-1, both.shape[-1]),
+            )
+        joined.append(table)
+    return joined
 
 
 def _grid(edges: np.ndarray) -> Grid:
@@ -149,13 +219,10 @@ def _grid(edges: np.ndarray) -> Grid:
     below = np.searchsorted(cell, np.arange(count + 1))
     inside = np.full((np.bincount(cell).max(), count + 1), np.inf)
     inside[np.arange(len(edges)) - below[cell], cell] = edges
-    return Grid(low, per_unit, below, tuple(inside))
+    return Grid(edges, per_unit, below, tuple(inside))
 
 
-@lru_cache(maxsize=1)
-def _leftmost() -> np.ndarray:
-    """Return the place of the lowest bit of each number of 16 bits."""
-    places = np.zeros(1 << len(_BITS), np.int32)
-    for place, bit in reversed(list(enumerate(_BITS))):
-        places[(np.arange(len(places)) & int(bit)) > 0] = place
-    return places
+def _number(bit: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return another number below `LEAVES` for each single bit."""
+    product = np.multiply(bit, DE_BRUIJN, out=out)
+    return np.right_shift(product, np.uint16(12), out=product)

@@ -170,8 +170,10 @@ def _writer(path: Path, temporary: Path, schema: "pa.Schema") -> Any:
     import pyarrow.csv
     import pyarrow.parquet
 
-    kind = pyarrow.csv.CSVWriter if path.suffix == ".csv" else pyarrow.parquet.ParquetWriter
-    return kind(temporary, schema)
+    if path.suffix == ".csv":
+        return pyarrow.csv.CSVWriter(temporary, schema)
+    repeated = [name for name in schema.names if name not in ("row", "probability")]
+    return pyarrow.parquet.ParquetWriter(temporary, schema, use_dictionary=repeated)
 
 
 @contextmanager

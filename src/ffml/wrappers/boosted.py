@@ -18,8 +18,9 @@ from ffml.base import Array, LabelledTask, Learner, Method, Model, Params, Probl
 from ffml.border import at_least
 from ffml.draws import generator
 from ffml.methods._refit import needed
-from ffml.methods.forest import Forest, fit_forests, forest_logits, no_forest
+from ffml.methods.forest import Forest, fit_forests, no_forest
 from ffml.methods.rows import Rows, rows_of_all
+from ffml.methods.scoring import forests_logits
 from ffml.wrappers.host import on_host
 
 MOST_ROWS = 20_000  # that a fit takes from memory
@@ -64,12 +65,12 @@ def boosted(method: Method, *, growth: float = 1.05) -> Method:
 
         def describe(boosted: Boosted, x: Array) -> np.ndarray:
             x = np.asarray(x)
-            columns = [forest_logits(boosted.labels, x)]
-            for forest in boosted.groups:
-                known = len(forest.roots) > 0
-                columns.append(known * expit(forest_logits(forest, x)))
-            added = np.stack(columns, axis=1).astype(np.float32)
-            described = np.concatenate([x.astype(np.float32), added], axis=1)
+            known = [len(forest.roots) > 0 for forest in boosted.groups]
+            logits = forests_logits((boosted.labels, *boosted.groups), x)
+            described = np.empty((len(x), x.shape[1] + logits.shape[1]), np.float32)
+            described[:, : x.shape[1]] = x
+            described[:, x.shape[1]] = logits[:, 0]
+            described[:, x.shape[1] + 1 :] = known * expit(logits[:, 1:])
             return learner.describe(boosted.inner, described)
 
         def study(key: Array, state: Boosted, tasks: LabelledTask) -> Boosted:
