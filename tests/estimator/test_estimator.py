@@ -85,7 +85,7 @@ def expected_failed_checks(estimator):
 
 
 OF_TEXTS = ("check_classifiers_classes",)
-TWP = {"num_steps": 20, "lr": 0.1, "tasks_per_round": 3, "rows_per_task": 64}  # compiles faster
+TWP = {"num_steps": 40, "lr": 0.1, "tasks_per_round": 3, "rows_per_task": 64}  # compiles faster
 
 
 @parametrize_with_checks(

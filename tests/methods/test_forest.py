@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from jax.tree import leaves
 from threadpoolctl import threadpool_limits
 
 from ffml.base import FFMLError
@@ -17,13 +18,20 @@ from ffml.methods.forest import (
     forest_of,
     no_forest,
 )
-from ffml.methods.scoring import CELLS, CHUNK_ROWS, MOST_PLACES, forests_logits, tables_of
+from ffml.methods.scoring import (
+    CELLS,
+    CHUNK_ROWS,
+    MOST_PLACES,
+    forests_logits,
+    tables_of,
+    with_codes,
+)
 
 
 def rings(rows, seed=0):
     """Labels that no line tells: inside or outside of a ring; one feature is constant."""
     rng = np.random.default_rng(seed)
-    x = np.c_[rng.normal(size=(rows, 2)), np.ones(rows), rng.integers(3, size=rows)]
+    x = np.c_[rng.normal(size=(rows, 2)), 2 * np.ones(rows), rng.integers(3, size=rows)]
     noise = rng.normal(size=rows)
     return x.astype(np.float32), 1.0 * ((x[:, :2] ** 2).sum(1) + 0.3 * noise > 1.4)
 
@@ -52,6 +60,7 @@ def test_its_logits_are_scikit_learns(fitted):
 
 def walked(forest, x):
     """Go through the trees, node by node."""
+    x = with_codes([forest], x)
     node = np.broadcast_to(forest.roots, (len(x), len(forest.roots)))
     people = np.arange(len(x))[:, None]
     for _ in range(int(forest.depth)):
@@ -77,15 +86,20 @@ def test_nobody_needs_to_walk_through_trees(fitted):
 
 
 def test_forests_that_are_asked_together_say_what_each_says_alone():
-    """Ten features of two values share tables; a forest has no trees, one has few."""
+    """Ten features of two values share tables, six are two bundles; a forest has no trees."""
     rng = np.random.default_rng(3)
-    x = np.c_[rng.normal(size=(900, 2)), rng.integers(2, size=(900, 10))].astype(np.float32)
-    targets = [x[:, 0] * x[:, 2] > 0, x[:, 3] + x[:, 4] + rng.normal(size=900) > 1, x[:, 1] < 9]
+    jobs, regions = (np.eye(3)[rng.integers(3, size=900)] for _ in range(2))
+    x = np.c_[rng.normal(size=(900, 2)), rng.integers(2, size=(900, 10)), jobs, regions]
+    x = x.astype(np.float32)
+    second = x[:, 3] + x[:, 4] + 2 * x[:, 12] - x[:, 17] + rng.normal(size=900) > 1
+    targets = [x[:, 0] * x[:, 2] + x[:, 14] > 0, second, x[:, 1] < 9]
     forests = [fit_forest(x, 1.0 * target, np.ones(900)) for target in targets]
     forests[1] = forests[1]._replace(
         roots=forests[1].roots[:7], threshold=forests[1].threshold.copy()
     )
     assert [len(forest.roots) > 0 for forest in forests] == [True, True, False]
+    assert [forest.codes.width for forest in forests] == [2, 2, 0]
+    assert all((forest.feature < 0).any() for forest in forests[:2])
     together = forests_logits(forests, x)
     for forest, logits in zip(forests, together.T, strict=True):
         np.testing.assert_array_equal(logits, forest_logits(forest, x))
@@ -119,7 +133,7 @@ def test_every_path_ends_in_a_leaf_and_all_numbers_are_finite(fitted):
         seen |= {*node}
     assert seen == set(range(len(forest.left)))  # all nodes are reached
     np.testing.assert_array_equal(forest.left[node], node)  # and after that many steps all rest
-    assert all(np.isfinite(part).all() for part in forest)
+    assert all(np.isfinite(part).all() for part in leaves(forest))
 
 
 def test_the_same_rows_give_the_same_bytes_whatever_the_order_of_fits():
@@ -127,14 +141,14 @@ def test_the_same_rows_give_the_same_bytes_whatever_the_order_of_fits():
     weight = np.random.default_rng(0).uniform(0.5, 3, size=600)
     first = fit_forest(x, y, weight)
     fit_forest(*rings(300, seed=5), np.ones(300))
-    for one, other in zip(first, fit_forest(x, y, weight), strict=True):
+    for one, other in zip(leaves(first), leaves(fit_forest(x, y, weight)), strict=True):
         assert one.tobytes() == other.tobytes() and one.dtype == other.dtype
 
 
 @pytest.mark.parametrize("label", [0.0, 1.0])
 def test_one_label_gives_no_trees(label):
     forest = fit_forest(np.ones((40, 2)), np.full(40, label), np.ones(40))
-    for one, other in zip(forest, no_forest(), strict=True):
+    for one, other in zip(leaves(forest), leaves(no_forest()), strict=True):
         np.testing.assert_array_equal(one, other)
     assert not forest_logits(forest, np.ones((5, 2))).any()
     assert not len(forest_logits(fit_forest(*rings(60), np.ones(60)), np.zeros((0, 4))))
@@ -150,8 +164,8 @@ def test_trees_without_a_split_are_the_rate_of_labels():
 
 def test_arrays_have_one_type_with_and_without_trees(fitted):
     """So that a checkpoint of one can be read by the other."""
-    assert [part.dtype for part in fitted[0]] == [part.dtype for part in no_forest()]
-    assert [part.ndim for part in fitted[0]] == [part.ndim for part in no_forest()]
+    for one, other in zip(leaves(fitted[0]), leaves(no_forest()), strict=True):
+        assert one.dtype == other.dtype and one.ndim == other.ndim
 
 
 def test_trees_kept_in_an_unknown_way_are_refused(monkeypatch):

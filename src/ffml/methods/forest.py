@@ -9,6 +9,7 @@ import numpy as np
 
 from ffml.base import FFMLError
 from ffml.methods.binned import OnBins
+from ffml.methods.coded import Coded
 from ffml.methods.scoring import Forest, forest_logits, no_forest
 from ffml.threads import available_cores, one_thread
 
@@ -40,9 +41,10 @@ def fit_forests(
 
 
 def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> Any:
-    """Fit scikit-learn's gradient boosting to rows of both labels, of unequal weight `OnBins`.
+    """Fit scikit-learn's gradient boosting to rows of both labels.
 
-    One thread fits, so that the same rows always give the same trees.
+    Categories are `Coded`, and rows of unequal weight `OnBins`. One thread fits, so that the same
+    rows always give the same trees.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -57,8 +59,8 @@ def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None)
     )
     with one_thread("openmp"):
         if weight is None or np.ptp(weight) <= 1e-6 * np.max(weight):
-            return model.fit(x, y)
-        return OnBins(model).fit(x, y, weight)
+            return Coded(model).fit(x, y, None)
+        return Coded(OnBins(model)).fit(x, y, weight)
 
 
 def forest_of(model: Any, x: np.ndarray) -> Forest:
@@ -75,8 +77,9 @@ def forest_of(model: Any, x: np.ndarray) -> Forest:
     return forest
 
 
-def _as_arrays(model: Any) -> Forest:
+def _as_arrays(coded: Coded) -> Forest:
     """Copy the trees of scikit-learn's model, which has no public way to give them away."""
+    model = coded.model
     boosting = model.model if isinstance(model, OnBins) else model
     trees = [per_class[0].nodes for per_class in boosting._predictors]
     roots = np.cumsum([0, *(len(nodes) for nodes in trees[:-1])])
@@ -90,10 +93,11 @@ def _as_arrays(model: Any) -> Forest:
     return Forest(
         np.asarray(float(np.ravel(boosting._baseline_prediction)[0])),
         roots.astype(np.int32),
-        np.where(leaf, 0, nodes["feature_idx"]).astype(np.int32),
+        np.where(leaf, 0, coded.sources(nodes["feature_idx"])).astype(np.int32),
         np.where(leaf, np.inf, threshold).clip(-1e300, 1e300),
         np.where(leaf, itself, nodes["left"] + first).astype(np.int32),
         np.where(leaf, itself, nodes["right"] + first).astype(np.int32),
         np.where(leaf, nodes["value"], 0.0),
         np.asarray(int(nodes["depth"].max()), np.int32),
+        coded.codes,
     )

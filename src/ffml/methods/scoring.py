@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError
+from ffml.methods.coded import Codes, no_codes
 
 CHUNK_ROWS = 2048  # whose features are looked at together
 SETS = 2**15  # of leaves, that are looked up together in a core's cache
@@ -37,19 +38,20 @@ class Forest(NamedTuple):
 
     start: np.ndarray  # () the logit before any tree
     roots: np.ndarray  # (trees,)
-    feature: np.ndarray  # (nodes,)
+    feature: np.ndarray  # (nodes,) or -1 - bundle of features
     threshold: np.ndarray  # (nodes,) people at or below it go left
     left: np.ndarray  # (nodes,)
     right: np.ndarray  # (nodes,)
     value: np.ndarray  # (nodes,) what a leaf adds to the logit
     depth: np.ndarray  # () of the deepest tree
+    codes: Codes  # bundles of features
 
 
 def no_forest() -> Forest:
     """Return a forest without trees: everybody's logit is 0."""
     nodes, numbers = np.zeros(0, np.int32), np.zeros(0)
     zero = np.zeros((), np.int32)
-    return Forest(np.zeros(()), nodes, nodes, numbers, nodes, nodes, numbers, zero)
+    return Forest(np.zeros(()), nodes, nodes, numbers, nodes, nodes, numbers, zero, no_codes())
 
 
 class Grid(NamedTuple):
@@ -115,7 +117,7 @@ def forests_logits(forests: Sequence[Forest], x: np.ndarray) -> np.ndarray:
     # Memory that is asked for anew in each block would take longer to get than to fill.
     memory = np.empty(shape, np.uint16), np.empty(shape, np.uint16), np.empty(shape)
     for begin in range(0, len(x), CHUNK_ROWS):
-        chunk = np.asarray(x[begin : begin + CHUNK_ROWS], float, order="F")
+        chunk = with_codes(forests, x[begin : begin + CHUNK_ROWS])
         places = [table.combinations(chunk) for table in tables.tables]
         for start in range(0, len(chunk), len(memory[0])):
             here = slice(start, min(start + len(memory[0]), len(chunk)))
@@ -123,6 +125,20 @@ def forests_logits(forests: Sequence[Forest], x: np.ndarray) -> np.ndarray:
             for i, part in enumerate(np.split(added, ends[:-1], axis=1)):
                 logits[begin + start : begin + here.stop, i] += part.sum(1)
     return logits
+
+
+def with_codes(forests: Sequence[Forest], x: np.ndarray) -> np.ndarray:
+    """Add the numbers of all bundles on the right: the last column is the first bundle's."""
+    x = np.asarray(x, float)
+    bundles = sum(forest.codes.width for forest in forests)
+    columns = np.empty((len(x), x.shape[1] + bundles), order="F")
+    columns[:, : x.shape[1]] = x
+    end = columns.shape[1]
+    for forest in forests:
+        begin = end - forest.codes.width
+        columns[:, begin:end] = forest.codes.numbers(x)[:, ::-1]
+        end = begin
+    return columns
 
 
 def _added(
@@ -158,13 +174,18 @@ def tables_of(forests: Sequence[Forest]) -> Tables:
 
 
 def _tables(forests: Sequence[Forest]) -> Tables:
-    trees = [(forest, int(root)) for forest in forests for root in forest.roots]
+    bundles = np.cumsum([0, *(forest.codes.width for forest in forests)])
+    trees = [
+        (forest, int(root), int(before))
+        for forest, before in zip(forests, bundles, strict=False)
+        for root in forest.roots
+    ]
     values = np.zeros((len(trees), LEAVES))
     nodes: dict[int, list[tuple[float, int, int]]] = {}  # feature -> threshold, tree, leaves kept
 
     def leaves_below(node: int, tree: int, found: list[int], depth: int = 0) -> int:
         """Number the leaves below a node from left to right; return them as bits."""
-        forest = trees[tree][0]
+        forest, _, bundles_before = trees[tree]
         left, right = int(forest.left[node]), int(forest.right[node])
         if max(depth, len(found)) >= LEAVES:
             raise FFMLError(f"a tree has more than {LEAVES} leaves; restore a copy of the file")
@@ -175,10 +196,11 @@ def _tables(forests: Sequence[Forest]) -> Tables:
             return bit
         on_left = leaves_below(left, tree, found, depth + 1)
         kept = (float(forest.threshold[node]), tree, 0xFFFF & ~on_left)
-        nodes.setdefault(int(forest.feature[node]), []).append(kept)
+        feature = int(forest.feature[node])
+        nodes.setdefault(feature - bundles_before * (feature < 0), []).append(kept)
         return on_left | leaves_below(right, tree, found, depth + 1)
 
-    for tree, (_, root) in enumerate(trees):
+    for tree, (_, root, _) in enumerate(trees):
         leaves_below(root, tree, [])
     alone = [_table(feature, rules, len(trees)) for feature, rules in sorted(nodes.items())]
     first = LEAVES * np.arange(len(trees), dtype=np.min_scalar_type(LEAVES * len(trees) | 0x100))

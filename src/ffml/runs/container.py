@@ -17,7 +17,7 @@ import safetensors.numpy
 
 from ffml.base import FFMLError
 
-FORMAT = 2  # 2: rounds long past are files of their own
+FORMAT = 3  # 2: rounds long past are files of their own; 3: forests know bundles of features
 _KEY = "ffml"
 _BLANK = b"0" * 64
 

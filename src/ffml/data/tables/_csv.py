@@ -6,7 +6,7 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ SEPARATORS = (",", ";", "\t", "|")
 MISSING_WORDS = ("", "?", "#N/A", "N/A", "n/a", "NA", "<NA>", "NULL", "null", "NaN", "nan", "-nan")
 SAMPLE_BYTES = 1 << 18
 BLOCK_BYTES = 1 << 18  # the longest row that can be read; Arrow reads up to 32 blocks ahead
+BATCH_BYTES = 1 << 20  # that are looked at together: many small batches take twice as long
 
 
 class Sample(NamedTuple):
@@ -68,7 +69,7 @@ class CsvSource:
         end = ""
         try:
             with self._open() as stream:
-                for batch in self._reader(stream, list(dict.fromkeys([*places, last]))):
+                for batch in _gathered(self._reader(stream, list(dict.fromkeys([*places, last])))):
                     arrays = [_cleaned(batch.column(place)) for place in places]
                     end = batch.column(last)[-1].as_py() if batch.num_rows else end
                     yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
@@ -169,6 +170,20 @@ def _evenness(text: str, separator: str) -> tuple[float, int]:
     widths = widths[:-1] or widths  # the last row may be cut off
     even = sum(width == widths[0] for width in widths) / len(widths)
     return (even, widths[0]) if widths[0] > 1 else (0.0, 1)
+
+
+def _gathered(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """Put batches together until they are large enough."""
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.nbytes for one in waiting) >= BATCH_BYTES:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting = []
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
 def _cleaned(values: "pa.Array") -> "pa.Array":
