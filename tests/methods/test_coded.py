@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ffml.methods.coded import Coded, bundles, codes_of, no_codes
+from ffml.methods.coded import MOST_OTHERS, Coded, bundles, codes_of, most_telling, no_codes
 from ffml.methods.forest import fit_boosting, fit_forest, forest_logits
 
 
@@ -72,3 +72,26 @@ def test_without_categories_nothing_is_coded():
     model = fit_boosting(x, 1.0 * (x[:, 0] > 0), np.ones(100))
     np.testing.assert_array_equal(model.coded(x), x)
     assert no_codes().width == 0
+
+
+def test_of_very_many_features_boosting_sees_those_that_tell():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, MOST_OTHERS + 200)).astype(np.float32)
+    x[:, 7] = 3.0  # nobody differs
+    y = 1.0 * (x[:, 650] + x[:, 3] + rng.normal(size=600) > 0)
+    model, forest = fit_boosting(x, y), fit_forest(x, y, np.ones(600))
+    assert model.coded(x).shape[1] == MOST_OTHERS and {3, 650} <= {*model.others}
+    assert 7 not in model.others
+    np.testing.assert_allclose(forest_logits(forest, x), model.decision_function(x), atol=1e-9)
+
+
+def test_what_tells_most_is_what_is_correlated_most():
+    rng = np.random.default_rng(1)
+    x, weight = rng.normal(size=(200, 30)) * rng.uniform(0.1, 9, size=30), rng.uniform(1, 5, 200)
+    y = 1.0 * (x[:, 4] / 9 - x[:, 5] + rng.normal(size=200) > 0)
+    expected = [
+        abs(np.cov(column, y, aweights=weight)[0, 1] / np.sqrt(np.cov(column, aweights=weight)))
+        for column in x.T
+    ]
+    chosen = most_telling(x, y, weight, 6)
+    assert chosen.tolist() == sorted(np.argsort(expected)[-6:].tolist())

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 LEAST_FEATURES = 3  # of a bundle; two may exclude each other by chance
+MOST_OTHERS = 500  # features in no bundle that boosting sees; its trees have 840 nodes at most
 PRIOR_ROWS = 10.0  # of the usual rate of labels, as many as each category is given
 
 
@@ -80,6 +81,23 @@ def codes_of(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Codes:
     return Codes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
+def most_telling(x: np.ndarray, y: np.ndarray, weight: np.ndarray, most: int) -> np.ndarray:
+    """Return the features that are correlated most with the label, in their order.
+
+    >>> x = np.array([[0.0, 1.0, 5.0], [1.0, 1.0, 3.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
+    >>> most_telling(x, np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4), most=2).tolist()
+    [1, 2]
+    """
+    if x.shape[1] <= most:
+        return np.arange(x.shape[1])
+    share = weight / weight.sum()
+    mean = share @ x
+    covariance = (share * (y - share @ y)) @ x
+    variance = share @ np.square(x) - mean**2
+    told = np.abs(covariance) / np.sqrt(np.maximum(variance, 1e-12))
+    return np.sort(np.argsort(-told, kind="stable")[:most])
+
+
 class Coded:
     """A classifier that is fitted to numbers of bundles, and takes features as they are."""
 
@@ -90,7 +108,8 @@ class Coded:
         """Rank the categories, and fit to the features that are left and the bundles."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         self.codes = codes_of(x, y, weight)
-        self.others = np.setdiff1d(np.arange(x.shape[1]), self.codes.feature)
+        others = np.setdiff1d(np.arange(x.shape[1]), self.codes.feature)
+        self.others = others[most_telling(x[:, others], y, weight, MOST_OTHERS)]
         if sample_weight is None:
             self.model.fit(self.coded(x), y)
         else:
