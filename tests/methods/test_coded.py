@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ffml.methods.coded import MOST_OTHERS, Coded, bundles, codes_of, most_telling, no_codes
-from ffml.methods.forest import fit_boosting, fit_forest, forest_logits
+from ffml.methods.forest import fit_boosting, fit_forest
+from ffml.methods.scoring import forest_logits
 
 
 def one_hot(places, categories):

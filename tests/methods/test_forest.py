@@ -14,17 +14,17 @@ from ffml.methods.forest import (
     fit_boosting,
     fit_forest,
     fit_forests,
-    forest_logits,
     forest_of,
     no_forest,
+    walked,
 )
 from ffml.methods.scoring import (
     CELLS,
     CHUNK_ROWS,
     MOST_PLACES,
+    forest_logits,
     forests_logits,
     tables_of,
-    with_codes,
 )
 
 
@@ -56,17 +56,6 @@ def test_its_logits_are_scikit_learns(fitted):
     np.testing.assert_allclose(
         forest_logits(forest, at_edges), model.decision_function(at_edges), atol=1e-9
     )
-
-
-def walked(forest, x):
-    """Go through the trees, node by node."""
-    x = with_codes([forest], x)
-    node = np.broadcast_to(forest.roots, (len(x), len(forest.roots)))
-    people = np.arange(len(x))[:, None]
-    for _ in range(int(forest.depth)):
-        left = x[people, forest.feature[node]] <= forest.threshold[node]
-        node = np.where(left, forest.left[node], forest.right[node])
-    return float(forest.start) + forest.value[node].sum(1)
 
 
 def test_nobody_needs_to_walk_through_trees(fitted):

@@ -11,7 +11,8 @@ import numpy as np
 
 from ffml.base import FFMLError, Params
 from ffml.border import one_of, positive
-from ffml.methods.forest import fit_boosting, forest_logits, forest_of
+from ffml.methods.forest import fit_boosting, forest_of
+from ffml.methods.scoring import forest_logits
 from ffml.problem.classification import label_costs
 from ffml.threads import one_thread
 
