@@ -18,6 +18,10 @@ SMALL = {
         r"refit \+ evened \|",
     ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
+    "benchmarks/categories.py": (
+        ["crime", "synthetic num_tasks=3", "--repeats", "1"],
+        r"\| synthetic \| one number a column \| \d+ \| \d\.\d\d \| 0\.\d{4} \|",
+    ),
     "benchmarks/calibration.py": (["--small"], r"\| recalibrated \| \d+\.\d \|"),
     "benchmarks/cost_model.py": (["--small", "--hosts", "1", "256"], r"\| 256 \| .* GB \|"),
     "benchmarks/engines.py": (
