@@ -10,6 +10,7 @@ in turn, so that what else the machine does hits all alike. Torch's need: pip in
 
 import argparse
 import json
+import os
 import platform
 import statistics
 from pathlib import Path
@@ -86,6 +87,8 @@ def everyone(start, cores):
         for build in (paper, default, bare)
         for label, count in devices(cores).items()
     ]
+    if cores > 1 and hasattr(os, "sched_setaffinity"):
+        contenders.append(on_one_core(contenders[0]))
     missing = []
     for name, build in PEERS.items():
         try:
@@ -93,6 +96,18 @@ def everyone(start, cores):
         except ImportError:
             missing.append(name)
     return contenders, missing
+
+
+def on_one_core(one):
+    """Let a contender on one device have one core."""
+    from outer.machine import one_core
+
+    def run(count):
+        with one_core():
+            one.run(count)
+
+    run.__module__ = one.run.__module__
+    return one._replace(devices="1 device, 1 core", run=run, flops=None)
 
 
 def devices(cores):

@@ -1,8 +1,10 @@
 """What this machine can do: its rate of small matrix products, and what a contender takes of it."""
 
 import ctypes
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -59,6 +61,25 @@ def matrix_products(shape: Shape, devices: int) -> tuple[Callable[[int], None], 
         lambda count: jax.block_until_ready(compiled(count, *arguments)) and None,
         2.0 * shape.tasks * rows * multiplied,
     )
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep all threads of this process on one core, on Linux.
+
+    A device of JAX is not a core: where kernels do not wait for each other, a single device lets
+    several threads work.
+    """
+    threads = [int(path.name) for path in Path("/proc/self/task").iterdir()]
+    before = {thread: os.sched_getaffinity(thread) for thread in threads}
+    core = {min(os.sched_getaffinity(0))}
+    try:
+        for thread in threads:
+            os.sched_setaffinity(thread, core)
+        yield
+    finally:
+        for thread, cores in before.items():
+            os.sched_setaffinity(thread, cores)
 
 
 def seconds_each(run: Callable[[int], None], count: int) -> float:
