@@ -110,10 +110,7 @@ class Coded:
         self.codes = codes_of(x, y, weight)
         others = np.setdiff1d(np.arange(x.shape[1]), self.codes.feature)
         self.others = others[most_telling(x[:, others], y, weight, MOST_OTHERS)]
-        if sample_weight is None:
-            self.model.fit(self.coded(x), y)
-        else:
-            self.model.fit(self.coded(x), y, sample_weight=sample_weight)
+        self.model.fit(self.coded(x), y, sample_weight=sample_weight)
         return self
 
     def coded(self, x: np.ndarray) -> np.ndarray:
