@@ -72,6 +72,7 @@ def _random_order(key: Array, counts: Array, num_rows: int) -> Array:
 
     if num_rows > MOST_PACKED_ROWS:
         first, second = (jax.random.bits(k, (num_rows,), jnp.uint32) for k in jax.random.split(key))
+        second = jnp.where(rows < counts.sum(), second, ~jnp.uint32(0))  # no tie puts padding first
         return lax.sort((by_class(first), second, rows), num_keys=2)[2].astype(int)
     low = jnp.uint32((1 << max(num_rows - 1, 1).bit_length()) - 1)
     ranks = by_class(jax.random.bits(key, (num_rows,), jnp.uint32))
