@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: help demo test format bench profile clean
+.PHONY: help demo test docs format bench profile clean
 
 help:            ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -26,6 +26,9 @@ test: $(READY)   ## Lint, type-check and run all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest
+
+docs: $(READY)   ## Write the API reference: docs/api.md
+	$(BIN)/python scripts/build_api.py
 
 format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .

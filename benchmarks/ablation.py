@@ -16,8 +16,7 @@ from typing import Any
 from streams import named
 
 from ffml.cli.values import parse_seeds
-from ffml.data.sources import is_table
-from ffml.data.tables import open_table
+from ffml.recipe.sources import is_table
 from ffml.runtime import configure
 from ffml.studies.compare import (
     Store,
@@ -28,6 +27,7 @@ from ffml.studies.compare import (
     run_cells,
     summarise_results,
 )
+from ffml.tables import open_table
 
 COLUMNS = {
     "long-run gap": "long_run_gap",

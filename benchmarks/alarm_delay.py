@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ffml.online.metrics import gap_alarms, round_gaps
+from ffml.metrics import gap_alarms, round_gaps
 
 ASKED = 0.05
 RATE = 0.4  # of the group with the lower one

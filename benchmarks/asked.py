@@ -15,9 +15,9 @@ from once import learn_once
 from streams import Named, named
 
 from ffml.cli.values import parse_seeds
-from ffml.experiment.build import build
-from ffml.experiment.config import RunConfig, configure_run
-from ffml.online.summary import last_third
+from ffml.metrics.summary import last_third
+from ffml.recipe.build import build
+from ffml.recipe.config import RunConfig, configure_run
 from ffml.runtime import configure
 
 LEAST_SHARE = 0.05  # of the judged people: smaller groups are not compared

@@ -16,10 +16,10 @@ import numpy as np
 from scipy.special import expit, logit
 from streams import named
 
-from ffml.experiment.build import build
-from ffml.experiment.config import configure_run
-from ffml.online.reliability import reliability, reliability_counts
-from ffml.online.summary import last_third
+from ffml.metrics.reliability import reliability, reliability_counts
+from ffml.metrics.summary import last_third
+from ffml.recipe.build import build
+from ffml.recipe.config import configure_run
 from ffml.runtime import configure
 
 MEMORY, PULL = 0.9, 20.0

@@ -14,10 +14,10 @@ from scipy.special import expit
 from sklearn.metrics import log_loss, roc_auc_score
 from streams import named
 
-from ffml.experiment.build import build
-from ffml.experiment.config import configure_run
-from ffml.methods import coded
-from ffml.methods.forest import fit_boosting
+from ffml.features import _coded as coded
+from ffml.features.forest import fit_boosting
+from ffml.recipe.build import build
+from ffml.recipe.config import configure_run
 from ffml.runtime import configure
 
 MOST_ROWS = 20_000

@@ -23,10 +23,10 @@ from predict_rows import random_model, random_table
 
 import ffml
 from ffml.base import LabelledTask, Schema, SensitiveColumn
-from ffml.data.tables import Preprocessor, open_table
 from ffml.problem.models import MODELS
 from ffml.runs.predict import predict_table, write_decisions
 from ffml.runtime import shard_tasks
+from ffml.tables import Preprocessor, open_table
 
 SUMS = re.compile(r"= \(?(.*?)\)? (?:all-reduce|all-gather|reduce-scatter)(?:-start)?\(")
 BYTES = {"f32": 4, "s32": 4, "u32": 4, "f64": 8, "pred": 1}

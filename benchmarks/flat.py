@@ -20,8 +20,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from ffml.experiment.build import build
-from ffml.experiment.config import configure_run
+from ffml.recipe.build import build
+from ffml.recipe.config import configure_run
 from ffml.runs.directory import RunDirectory
 from ffml.runtime import configure
 

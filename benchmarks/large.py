@@ -22,10 +22,10 @@ import pyarrow.csv
 import pyarrow.parquet as parquet
 
 from ffml.base import FFMLError
-from ffml.data.tables import open_table
-from ffml.experiment.build import build
-from ffml.experiment.config import configure_run
+from ffml.recipe.build import build
+from ffml.recipe.config import configure_run
 from ffml.runtime import configure
+from ffml.tables import open_table
 
 
 class Case(NamedTuple):

@@ -13,8 +13,8 @@ import time
 import numpy as np
 
 from ffml.base import Task
-from ffml.experiment.build import build
-from ffml.experiment.config import configure_run
+from ffml.recipe.build import build
+from ffml.recipe.config import configure_run
 from ffml.runtime import configure
 from ffml.threads import one_thread
 

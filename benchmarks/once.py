@@ -9,9 +9,9 @@ from typing import Any
 
 # Where most of a run's time goes. None of it depends on the gap that is asked for.
 SLOW = (
-    ("ffml.wrappers.boosted", "fit_forests"),
-    ("ffml.wrappers.boosted", "forests_logits"),
-    ("ffml.wrappers.evened", "learn_membership"),
+    ("ffml.features.boosted", "fit_forests"),
+    ("ffml.features.boosted", "forests_logits"),
+    ("ffml.wrappers._evened", "learn_membership"),
     ("ffml.methods.classifiers", "fit_boosting"),
     ("ffml.methods.classifiers", "fit_logistic"),
     ("ffml.methods._leader", "curvature"),

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from ffml.base import Schema, SensitiveColumn
-from ffml.data.scaling import RunningScaler
-from ffml.data.tables import Preprocessor, TableStream, open_table
-from ffml.data.tables._frame import FrameSource
-from ffml.experiment.build import build
-from ffml.experiment.config import configure_run
+from ffml.recipe.build import build
+from ffml.recipe.config import configure_run
 from ffml.runs.adapting import rule_of, settle
 from ffml.runs.artifact import SavedModel, load_model
 from ffml.runs.directory import RunDirectory
 from ffml.runs.predict import decide, predict_table, write_decisions
+from ffml.tables import Preprocessor, TableStream, open_table
+from ffml.tables._frame import FrameSource
+from ffml.tables.scaling import RunningScaler
 
 
 def random_table(rows: int) -> pa.Table:

@@ -34,8 +34,8 @@ def profiled(name, data, given, rounds, folder):
     import jax
     from profiling.kernels import kernel_seconds
 
-    from ffml.experiment.build import build
-    from ffml.experiment.config import configure_run
+    from ffml.recipe.build import build
+    from ffml.recipe.config import configure_run
 
     experiment = build(configure_run(data, given))
     watch = Stopwatch()

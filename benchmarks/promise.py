@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from asked import add_arguments, balanced_accuracy, compared, results
 
-from ffml.online.metrics import GapStatistics, gap_statistics
+from ffml.metrics import GapStatistics, gap_statistics
 
 LARGE_TASK = 200  # judged people from which on the typical gap has to be kept
 

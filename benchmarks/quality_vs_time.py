@@ -24,7 +24,7 @@ from promise import measured
 from streams import Named, named
 
 from ffml.cli.values import parse_seeds
-from ffml.experiment.config import configure_run
+from ffml.recipe.config import configure_run
 from ffml.report.pictures import figure_style, picture_bytes
 from ffml.runtime import configure
 
@@ -101,7 +101,7 @@ def compute(cell: Cell, folder: str) -> None:
 
 def _more_trees(count: int) -> None:
     """Let boosting fit so many trees, with steps that are smaller in proportion."""
-    from ffml.methods import forest
+    from ffml.features import forest
 
     forest.LEARNING_RATE *= forest.FITTED_TREES / count
     forest.FITTED_TREES = count

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from asked import RECIPES, Cell, add_arguments, balanced_accuracy, compared, results
 
-from ffml.online.metrics import round_gaps, typical_weights
+from ffml.metrics import round_gaps, typical_weights
 
 RESAMPLES = 200
 Runs = dict[str, dict[float | None, list[dict[str, Any]]]]  # recipe -> asked -> one a seed

@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ffml.data.sources import find_table
+from ffml.recipe.sources import find_table
 
 
 class Named(NamedTuple):

@@ -34,8 +34,8 @@ for max_gap in (None, 0.02):
     last = model.rounds_[6:]
     [column] = last[0].tables
     counts = np.sum([r.tables[column] for r in last], axis=0)  # [group, label, decision]
-    first, second = ffml.online.metrics.false_positive_rates(counts)
+    first, second = ffml.metrics.false_positive_rates(counts)
     print(
         f"asked for {max_gap}: false positive rates F {first:.2f}, M {second:.2f}, "
-        f"balanced accuracy {ffml.online.metrics.balanced_accuracy(counts):.2f}"
+        f"balanced accuracy {ffml.metrics.balanced_accuracy(counts):.2f}"
     )

@@ -21,8 +21,8 @@ y = X[:, 0] + X[:, 1] + X[:, 2] ** 2 + rng.logistic(size=1200) > 1.5
 
 def parity(y_true, y_pred, *, sensitive_features):
     """Return the lowest selection rate over the highest."""
-    table = ffml.online.metrics.contingency_table(y_true, y_pred, sensitive_features == "M", 2)
-    return ffml.online.metrics.demographic_parity_ratio(table)
+    table = ffml.metrics.contingency_table(y_true, y_pred, sensitive_features == "M", 2)
+    return ffml.metrics.demographic_parity_ratio(table)
 
 
 classifier = ffml.FairMetaClassifier(shots=50)

@@ -10,9 +10,9 @@ import numpy as np
 
 import ffml
 from ffml.base import Info, Model
-from ffml.experiment.recipes import Recipe, build_learner
 from ffml.online.memory import MemorySettings
-from ffml.studies import analysis
+from ffml.recipe.recipes import Recipe, build_learner
+from ffml.research import analysis
 
 ffml.configure()
 NUM_TASKS, L2, RADIUS, SHOTS = 300, 1.0, 1.0, 8

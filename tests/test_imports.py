@@ -7,14 +7,15 @@ import pytest
 LAYERS = [
     ["base", "border", "runtime", "draws", "divergence", "forks", "kinds", "limits", "threads"],
     ["problem"],
-    ["methods"],
-    ["wrappers"],
-    ["data"],
+    ["methods", "features", "wrappers"],
+    ["metrics", "tables"],
+    ["datasets"],
     ["online"],
-    ["experiment"],
+    ["recipe"],
     ["runs"],
     ["report", "scoring"],
     ["studies", "checks", "living"],
+    ["research"],
     ["estimator", "cli"],
 ]
 PLACES = {name: place for place, names in enumerate(LAYERS) for name in names}

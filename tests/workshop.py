@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 
 import ffml.report
+from ffml import metrics
 from ffml.base import Stream
-from ffml.data.datasets import load
-from ffml.data.scaling import RunningScaler
-from ffml.experiment.build import Experiment, build, build_loop
-from ffml.experiment.config import RunConfig
-from ffml.experiment.recipes import Recipe
-from ffml.online import metrics
+from ffml.datasets import load
+from ffml.recipe.build import Experiment, build, build_loop
+from ffml.recipe.config import RunConfig
+from ffml.recipe.recipes import Recipe
 from ffml.runs.container import read
 from ffml.runs.directory import RunDirectory
 from ffml.runs.generations import newest_generation
+from ffml.tables.scaling import RunningScaler
 
 ROUNDS = 4
 CONFIG = RunConfig(

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 
 from ffml.base import Learner, Pair
-from ffml.experiment.presets import preset
-from ffml.experiment.recipes import Recipe, build_learner, build_problem
+from ffml.recipe.presets import preset
+from ffml.recipe.recipes import Recipe, build_learner, build_problem
 from ffml.runtime import compiled
 from outer.shapes import BOUND, INNER_LR, ITERATIONS, LAMBDA, Contender, Given, Shape, on_devices
 

@@ -7,16 +7,16 @@ from importlib import import_module
 from typing import Any
 
 _SUBMODULES = {
-    "analysis": "ffml.studies.analysis",
+    "analysis": "ffml.research.analysis",
     "checks": "ffml.checks",
     "constraints": "ffml.problem.notions",
-    "datasets": "ffml.data.datasets",
+    "datasets": "ffml.datasets",
     "methods": "ffml.methods",
-    "metrics": "ffml.online.metrics",
+    "metrics": "ffml.metrics",
     "models": "ffml.problem.models",
     "report": "ffml.report",
     "scoring": "ffml.scoring",
-    "tables": "ffml.data.tables",
+    "tables": "ffml.tables",
     "wrappers": "ffml.wrappers",
 }
 _NAMES = {
@@ -26,7 +26,7 @@ _NAMES = {
     "configure": "ffml.runtime",
     "fair_classification": "ffml.problem.classification",
     "label": "ffml.living",
-    "load": "ffml.data.datasets",
+    "load": "ffml.datasets",
     "play": "ffml.online.loop",
     "update": "ffml.living",
 }

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ffml.base import FFMLError
 
 if TYPE_CHECKING:
-    from ffml.data.tables import Source
     from ffml.online.loop import Round
     from ffml.runs.living import LabelsAdded, LivingRun
+    from ffml.tables import Source
 
 
 def update(
@@ -61,9 +61,9 @@ def label(run: str | Path, data: Any, *, id: str | None = None) -> "LabelsAdded"
 
 def open_label(run: Path, data: Any, id: str | None) -> "tuple[LivingRun, LabelsAdded]":
     """Add labels to a run; its summary and pages are still to be written."""
-    from ffml.data.tables import open_further, read_late_labels
     from ffml.runs.config import saved_config
     from ffml.runs.living import living_run, run_roles
+    from ffml.tables import open_further, read_late_labels
 
     saved = saved_config(run)
     roles = run_roles(saved, run)
@@ -95,9 +95,9 @@ def open_update(
 
 def _open_data(run: Path, saved: dict[str, Any], data: Any, query: str | None) -> "Source":
     """Open the new rows: those given, or those of the run's own table or query."""
-    from ffml.data.sources import SQL, SQL_URL, is_url, open_source
-    from ffml.data.tables import open_further
+    from ffml.recipe.sources import SQL, SQL_URL, is_url, open_source
     from ffml.runs.living import run_roles
+    from ffml.tables import open_further
 
     roles, own = run_roles(saved, run), saved["run"]
     if data is None:

@@ -9,14 +9,14 @@ from conftest import random_task
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
 from ffml.checks import check_constraint, check_learner, check_model
-from ffml.data.datasets import DATASETS, load
-from ffml.experiment.recipes import Recipe, build_method, known_settings
+from ffml.datasets import DATASETS, load
 from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
 from ffml.online.loop import OnlineLoop
 from ffml.online.memory import MemorySettings
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import MODELS, linear
 from ffml.problem.notions import CONSTRAINTS, decision_constraint, demographic_parity
+from ffml.recipe.recipes import Recipe, build_method, known_settings
 from ffml.wrappers import WRAPPERS
 
 QUICK = {"inner.num_steps": 1, "num_outer_steps": 3, "num_steps": 3, "max_iter": 1}

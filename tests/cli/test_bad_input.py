@@ -7,8 +7,8 @@ from bad_tables import BAD_TABLES, ROLES
 from quick import QUICK, SMALL, sets
 
 from ffml.base import FFMLError
-from ffml.data.sources import SET_OPTIONS
-from ffml.experiment.configfile import read_config
+from ffml.recipe.configfile import read_config
+from ffml.recipe.sources import SET_OPTIONS
 
 # Where columns are guessed, the command line asks before the table is read.
 ASKED = {

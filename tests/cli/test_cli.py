@@ -13,10 +13,10 @@ import typer
 from quick import QUICK, SMALL, sets
 
 from ffml.cli import app
-from ffml.experiment.configfile import setting_kinds
-from ffml.experiment.recipes import known_settings
 from ffml.methods import METHODS, PARTS
 from ffml.problem.models import MODELS
+from ffml.recipe.configfile import setting_kinds
+from ffml.recipe.recipes import known_settings
 from ffml.wrappers import WRAPPERS
 
 FFML = ["--method", "ffml"]
@@ -340,7 +340,7 @@ def test_options_of_the_data(planned):
 @pytest.fixture
 def planned(run_main, monkeypatch):
     """Return what a run would be configured as, without running it."""
-    from ffml.experiment import build
+    from ffml.recipe import build
 
     class Planned(Exception):
         pass

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from ffml.base import FFMLError
 from ffml.cli import app
 from ffml.cli.settings_file import Answers, settings_text
-from ffml.data.sources import find_data, open_stream
-from ffml.experiment.configfile import read_config
+from ffml.recipe.configfile import read_config
+from ffml.recipe.sources import find_data, open_stream
 
 ROWS = 200
 

@@ -26,18 +26,18 @@ from towns import FRAME, QUICK, SEX, SUPPORT, TOWN, TWO, X, Y, classifier, make_
 
 import ffml
 from ffml.base import FFMLError, Schema
-from ffml.data.scaling import RunningScaler
-from ffml.data.tables._stream import table_stream
 from ffml.estimator import FairMetaClassifier
 from ffml.estimator.inputs import group_codes, random_parts, read_groups, sensitive_columns
 from ffml.estimator.loop import configure, new_loop
-from ffml.experiment.build import build_for, build_loop
-from ffml.experiment.config import RunConfig, configure_run
-from ffml.experiment.presets import preset
-from ffml.experiment.recipes import Recipe, known_settings
 from ffml.methods import DEFAULT_METHOD, METHODS
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS
+from ffml.recipe.build import build_for, build_loop
+from ffml.recipe.config import RunConfig, configure_run
+from ffml.recipe.presets import preset
+from ffml.recipe.recipes import Recipe, known_settings
+from ffml.tables._stream import table_stream
+from ffml.tables.scaling import RunningScaler
 
 
 @pytest.fixture(scope="module")

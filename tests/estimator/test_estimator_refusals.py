@@ -10,10 +10,10 @@ from sklearn.exceptions import NotFittedError
 from towns import FRAME, SEX, TOWN, TWO, X, Y, classifier
 
 from ffml.estimator import FairMetaClassifier
-from ffml.experiment.recipes import Recipe, known_settings
 from ffml.methods import METHODS
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS
+from ffml.recipe.recipes import Recipe, known_settings
 from ffml.wrappers import WRAPPERS
 
 

@@ -53,8 +53,8 @@ BUILD = """
 import multiprocessing
 import jax
 from ffml.base import FFMLError
-from ffml.experiment.build import build
-from ffml.experiment.config import RunConfig
+from ffml.recipe.build import build
+from ffml.recipe.config import RunConfig
 
 def attempt():
     try:

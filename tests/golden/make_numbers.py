@@ -15,7 +15,7 @@ NUMBERS = Path(__file__).with_name("numbers.json")
 ROUNDS = 4
 CASES = [
     (preset, data, seed)
-    for preset in ("paper", "default")
+    for preset in ("paper", "default", "leader")
     for data in ("adult", "crime", "synthetic")
     for seed in (0, 1)
 ]
@@ -23,10 +23,14 @@ CASES = [
 
 def numbers(preset, data, seed):
     """Play a few rounds with few outer steps."""
-    from ffml.experiment.build import build
-    from ffml.experiment.config import configure_run
+    from ffml.recipe.build import build
+    from ffml.recipe.config import configure_run
 
-    given = {"method": "ffml", "num_outer_steps": 3, "seed": seed, "max_gap": (0.02,)}
+    given = {"seed": seed, "max_gap": (0.02,)}
+    if preset == "leader":  # what `ffml run` does unless told otherwise
+        preset = "default"
+    else:
+        given |= {"method": "ffml", "num_outer_steps": 3}
     run = build(configure_run(data, given, preset))
     rounds = [run.loop.step(task) for task in islice(run.stream.tasks(), ROUNDS)]
     leaves = jax.tree.leaves(run.loop.pair.params)

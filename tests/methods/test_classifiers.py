@@ -20,16 +20,17 @@ from threadpoolctl import threadpool_limits
 
 from ffml import FairMetaClassifier
 from ffml.base import FFMLError
-from ffml.experiment.config import configure_run
-from ffml.methods import fairlearn_dp, forest, refit
+from ffml.features import forest
+from ffml.features.forest import Forest
+from ffml.methods import fairlearn_dp, refit
 from ffml.methods._refit import support_rows, task_rows
-from ffml.methods.forest import Forest
 from ffml.online.judge import support_batch
 from ffml.online.loop import OnlineLoop
 from ffml.online.memory import MemorySettings, bounded
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity
+from ffml.recipe.config import configure_run
 from ffml.wrappers import evened
 
 EIGHT_TREES = {

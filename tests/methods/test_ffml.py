@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 
 from ffml.base import FFMLError, LabelledTask, Model, Problem
 from ffml.methods import ffml
-from ffml.methods.inner import gradient_steps, primal_dual_steps
+from ffml.methods._inner import gradient_steps, primal_dual_steps
+from ffml.methods._primal_dual import project_to_ball
 from ffml.methods.outer import Drawn, loss_only, mean_over_tasks, pooled
-from ffml.methods.primal_dual import project_to_ball
 from ffml.methods.sampling import draw_support_and_query
 from ffml.online.memory import bounded, padded_rows
 from ffml.problem.classification import fair_classification

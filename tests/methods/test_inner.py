@@ -6,8 +6,8 @@ import pytest
 from conftest import random_task
 from jax.extend.core import jaxprs_in_params
 
-from ffml.methods.inner import gradient_steps, primal_dual_steps
-from ffml.methods.primal_dual import lagrangian
+from ffml.methods._inner import gradient_steps, primal_dual_steps
+from ffml.methods._primal_dual import lagrangian
 from ffml.online.judge import padded_batch
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import mlp

@@ -23,7 +23,7 @@ from ffml.methods import (
     twp,
 )
 from ffml.methods._fairlearn_refit import Mixture
-from ffml.methods.inner import gradient_steps
+from ffml.methods._inner import gradient_steps
 from ffml.online.judge import support_batch
 from ffml.online.memory import bounded
 from ffml.problem.classification import fair_classification

@@ -9,7 +9,7 @@ from closed_forms import constant_tasks, learn, scalar_problem
 from ffml.base import Batch, LabelledTask
 from ffml.methods import ffml
 from ffml.methods._ffml import draw
-from ffml.methods.inner import primal_dual_steps
+from ffml.methods._inner import primal_dual_steps
 from ffml.methods.outer import Drawn, loss_only, mean_over_tasks, pooled
 from ffml.problem.classification import fair_classification
 from ffml.problem.gaps import gaps

@@ -7,8 +7,8 @@ from closed_forms import constant_tasks, learn, scalar_problem
 
 from ffml.base import FFMLError
 from ffml.methods import ffml
-from ffml.methods.inner import primal_dual_steps
-from ffml.methods.stopping import all_steps, settled
+from ffml.methods._inner import primal_dual_steps
+from ffml.methods._stopping import all_steps, settled
 
 VALUES = [1.0, 3.0]
 INNER, OUTER, DAMPING, LIMIT = 0.2, 0.1, 0.5, 0.25

@@ -9,9 +9,9 @@ from workshop import CONFIG
 
 from ffml.base import FFMLError
 from ffml.draws import SPLIT, draws
-from ffml.experiment.build import build
 from ffml.online.decide import asked
 from ffml.online.judge import split_rows
+from ffml.recipe.build import build
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from workshop import CONFIG, Workshop, exact, hurry
 from ffml.base import FFMLError, InputDriftWarning
 from ffml.divergence import all_finite
 from ffml.estimator import FairMetaClassifier
-from ffml.experiment.build import build
-from ffml.experiment.config import RunConfig, configure_run
-from ffml.experiment.recipes import Recipe
 from ffml.methods import METHODS
+from ffml.recipe.build import build
+from ffml.recipe.config import RunConfig, configure_run
+from ffml.recipe.recipes import Recipe
 from ffml.report import write_pages
 from ffml.runs.artifact import load_model
 from ffml.runs.container import pack, read

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ffml.data.datasets import load
-from ffml.data.tables import Preprocessor, table_stream
+from ffml.datasets import load
 from ffml.online.drift import InputWatch
 from ffml.runs.watched import watch_arrays, watch_from
+from ffml.tables import Preprocessor, table_stream
 
 ROWS = 300
 

@@ -10,8 +10,8 @@ import pytest
 from workshop import ROUNDS, Workshop, hurry, play
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
-from ffml.experiment.build import build, last_unjudged_round
-from ffml.experiment.config import RunConfig
+from ffml.recipe.build import build, last_unjudged_round
+from ffml.recipe.config import RunConfig
 from ffml.report import write_pages
 from ffml.runs.directory import RunDirectory
 from ffml.runs.gate import UNFINISHED, check, verdict

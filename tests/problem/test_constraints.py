@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from conftest import random_task
 
+from ffml import metrics
 from ffml.base import FFMLError, Ratio, Schema, SensitiveColumn, Task
 from ffml.methods.sampling import draw_support_and_query
-from ffml.online import metrics
 from ffml.online.judge import Decided, judge_decisions, padded_batch, support_batch
 from ffml.online.memory import bounded
 from ffml.problem import gaps as of

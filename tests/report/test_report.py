@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.online.answer import answer
-from ffml.online.metrics import round_gaps, typical_weights
-from ffml.online.reliability import reliability, reliability_counts
-from ffml.online.summary import summarise
+from ffml.metrics import round_gaps, typical_weights
+from ffml.metrics.answer import answer
+from ffml.metrics.reliability import reliability, reliability_counts
+from ffml.metrics.summary import summarise
 from ffml.report import write_report
 from ffml.report._charts import Chart, Series, condensed
 from ffml.runs.by_column import by_column

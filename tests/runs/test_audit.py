@@ -12,9 +12,9 @@ import pyarrow.parquet as parquet
 import pytest
 
 from ffml.base import FFMLError
-from ffml.data.tables import DecisionRoles, open_table, read_decisions
-from ffml.online.metrics import contingency_table
+from ffml.metrics import contingency_table
 from ffml.runs.audit import Limits, audit_decisions
+from ffml.tables import DecisionRoles, open_table, read_decisions
 
 HEADER = ["month", "sex", "region", "approved", "repaid"]
 ROLES = ["--decision", "approved", "--positive", "yes", "--sensitive", "sex"]

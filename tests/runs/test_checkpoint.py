@@ -14,9 +14,9 @@ import pytest
 from workshop import CONFIG, ROUNDS, Workshop, exact, hurry, outcome, play
 
 from ffml.base import FFMLError
-from ffml.experiment.build import build, build_for
-from ffml.experiment.recipes import Recipe
 from ffml.methods import METHODS
+from ffml.recipe.build import build, build_for
+from ffml.recipe.recipes import Recipe
 from ffml.runs.adapting import settle
 from ffml.runs.artifact import load_model
 from ffml.runs.checkpoint import Checkpoints

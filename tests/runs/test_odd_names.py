@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ffml.data.csvfile import read_csv
+from ffml.tables.csvfile import read_csv
 
 QUICK = [
     "--method",

@@ -49,10 +49,10 @@ assert "jax" not in sys.modules, "predict started JAX"
     assert [row["applicant"] for row in rows[:3]] == ["0", "1", "2"] and len(rows) == 240
     import jax
 
-    from ffml.data.tables import open_table
     from ffml.problem.models import MODELS
     from ffml.runs.artifact import load_model
     from ffml.runs.predict import preprocessor_of
+    from ffml.tables import open_table
 
     model = load_model(learned / "run")
     preprocessor = preprocessor_of(model)
@@ -101,15 +101,15 @@ def test_adapting_to_support_rows_changes_decisions_but_not_the_model(learned, t
 @pytest.mark.parametrize("place", ["run", "run/model.safetensors"])
 def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     """From θ, λ, and by how much the gaps of new tasks have differed from those learned."""
-    from ffml.data.tables import labelled_task, open_table
     from ffml.estimator.loop import decision
-    from ffml.experiment.build import build
+    from ffml.recipe.build import build
     from ffml.runs.adapting import rule_of, settle
     from ffml.runs.artifact import load_model
     from ffml.runs.checkpoint import Checkpoints
     from ffml.runs.config import run_config
     from ffml.runs.predict import preprocessor_of
     from ffml.runs.trees import leaves_by_name
+    from ffml.tables import labelled_task, open_table
 
     support = open_table(write_loans(tmp_path / "support.csv", months=1, seed=9))
     model = load_model(learned / place)
@@ -142,9 +142,9 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
 
 def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path, run_main):
     """Their features alone: a table without labels and groups will do."""
-    from ffml.data.tables import open_table
     from ffml.runs.adapting import rule_of, settle
     from ffml.runs.artifact import load_model
+    from ffml.tables import open_table
 
     table = write_loans(tmp_path / "loans.csv")
     arguments = [table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", "run"]
@@ -169,8 +169,8 @@ def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path
 
 
 def test_some_rows_of_a_large_table_are_each_as_likely(tmp_path):
-    from ffml.data.tables import Preprocessor, open_table
     from ffml.runs.adapting import some_rows
+    from ffml.tables import Preprocessor, open_table
 
     (tmp_path / "numbers.csv").write_text(
         "\n".join(["number,more", *(f"{i}.0,{i}.5" for i in range(1000))])
@@ -286,7 +286,7 @@ def test_mistakes_with_tables(arguments, message, tmp_path, run_main):
 
 def test_a_run_whose_first_task_cannot_be_read_leaves_nothing(tmp_path, run_main, monkeypatch):
     from ffml.base import FFMLError
-    from ffml.experiment import build as experiment
+    from ffml.recipe import build as experiment
 
     def broken(*args, **kwargs):
         stream, scaler = opened(*args, **kwargs)
@@ -343,8 +343,8 @@ def test_a_run_goes_on_with_the_preprocessing_that_it_began_with(tmp_path, run_m
 
 
 def position_of(table, preprocessing):
-    from ffml.data.tables import Preprocessor, table_stream
     from ffml.runs.position import Position
+    from ffml.tables import Preprocessor, table_stream
 
     roles = {"label": "approved", "positive": "yes", "sensitive": "sex", "task": "month"}
     learned = Preprocessor.from_json(preprocessing)

@@ -7,8 +7,8 @@ import pytest
 from quick import SMALL, sets
 from workshop import CONFIG, ROUNDS, Workshop, hurry, outcome
 
-from ffml.experiment.build import build
-from ffml.experiment.recipes import Recipe
+from ffml.recipe.build import build
+from ffml.recipe.recipes import Recipe
 
 LEADING = replace(
     CONFIG,

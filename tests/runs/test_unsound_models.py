@@ -8,8 +8,8 @@ from inside import run_inside
 from quick import SMALL, sets
 
 from ffml.base import FFMLError
-from ffml.experiment.config import RunConfig, check_settings
 from ffml.limits import LARGEST
+from ffml.recipe.config import RunConfig, check_settings
 from ffml.runs.container import pack, read
 
 QUICK = ["--method", "ffml", *sets("num_outer_steps=1", "inner.num_steps=1", "shots=5"), "--quiet"]

@@ -13,9 +13,9 @@ from quick import QUICK, SMALL
 
 from ffml import scoring
 from ffml.base import FFMLError
-from ffml.data.tables import open_table
 from ffml.runs.artifact import load_model
 from ffml.runs.predict import BLOCK_ROWS, Rule, decide, needed_columns, preprocessor_of
+from ffml.tables import open_table
 
 OWN = ["--drop", "applicant", *QUICK, *SMALL, "-q"]
 
@@ -74,7 +74,7 @@ def test_workers_need_no_jax_where_parameters_decide(learned, tmp_path):
     probe = f"""
 import pickle, sys
 from ffml import scoring
-from ffml.data.tables import open_table
+from ffml.tables import open_table
 source = open_table({str(learned / "loans.csv")!r})
 scorer = pickle.loads(open({str(path)!r}, "rb").read())
 [batch] = scoring.score(scorer, source.batches(source.columns))

@@ -14,12 +14,12 @@ from comparisons import tiny_plan, two_methods
 from pandas.testing import assert_frame_equal
 
 from ffml.base import FFMLError
-from ffml.experiment.build import build
-from ffml.experiment.config import RunConfig, configure_run
-from ffml.experiment.recipes import Recipe
-from ffml.experiment.sharing import shared_functions
 from ffml.methods import METHODS
-from ffml.online.metrics import round_gaps
+from ffml.metrics import round_gaps
+from ffml.recipe.build import build
+from ffml.recipe.config import RunConfig, configure_run
+from ffml.recipe.recipes import Recipe
+from ffml.recipe.sharing import shared_functions
 from ffml.studies.compare import (
     PROTOCOLS,
     RunSpec,

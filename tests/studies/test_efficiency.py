@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ffml.base import LabelledTask, Learner, Pair
 from ffml.draws import SPLIT, SUPPORT
 from ffml.methods import m_ftml, twp
-from ffml.methods.inner import gradient_steps
+from ffml.methods._inner import gradient_steps
 from ffml.online.judge import split_rows
 from ffml.online.loop import OnlineLoop
 from ffml.online.memory import MemorySettings, bounded, padded_rows

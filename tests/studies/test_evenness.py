@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ffml.online import metrics
+from ffml import metrics
 from ffml.studies.compare import (
     at_equal_fairness,
     gap_columns,

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ffml.base import FFMLError
-from ffml.experiment.build import build
-from ffml.experiment.config import configure_run
-from ffml.experiment.recipes import Recipe, known_settings
 from ffml.methods import METHODS
+from ffml.recipe.build import build
+from ffml.recipe.config import configure_run
+from ffml.recipe.recipes import Recipe, known_settings
 from ffml.studies.compare import known_kinds
 from ffml.studies.tuning import (
     SPACES,

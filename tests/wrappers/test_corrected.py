@@ -9,12 +9,12 @@ from closed_forms import constant_tasks, learn, scalar_problem
 
 from ffml.base import FFMLError
 from ffml.methods import ffml, m_ftml
-from ffml.methods.inner import primal_dual_steps
+from ffml.methods._inner import primal_dual_steps
 from ffml.methods.outer import BETWEEN_TASKS, task_precision
 from ffml.methods.sampling import draw_support_and_query
 from ffml.problem.gaps import shifted
 from ffml.wrappers import corrected
-from ffml.wrappers.surprise import expected_shift, no_surprise, update_surprise
+from ffml.wrappers._surprise import expected_shift, no_surprise, update_surprise
 
 
 def test_a_task_counts_by_its_rows_but_never_more_than_tasks_differ():

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from conftest import random_task
 
+from ffml import metrics
 from ffml.base import FFMLError, Unlabelled
 from ffml.methods import leader, refit, twp
-from ffml.online import metrics
 from ffml.online.judge import MOST_UNLABELLED, padded_batch, support_batch, with_people
 from ffml.online.loop import OnlineLoop
 from ffml.online.memory import MemorySettings
@@ -17,7 +17,7 @@ from ffml.problem.classification import fair_classification
 from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity
 from ffml.wrappers import boosted, evened
-from ffml.wrappers.evened import PRIOR_ROWS
+from ffml.wrappers._evened import PRIOR_ROWS
 
 QUICK = partial(twp, num_steps=20, penalty=0.0, shots=20)  # no fairness of its own
 

@@ -10,7 +10,7 @@ from ffml.base import Schema, SensitiveColumn
 from ffml.methods.curvature import WIDE
 from ffml.methods.trust import TRUSTS, best_trust, halves
 from ffml.online.judge import support_batch
-from ffml.wrappers.membership import (
+from ffml.wrappers._membership import (
     RIDGE,
     learn_membership,
     nothing_known,

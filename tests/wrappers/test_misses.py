@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ffml.wrappers.misses import add_misses, beyond_chance, no_misses
+from ffml.wrappers._misses import add_misses, beyond_chance, no_misses
 
 ROWS = 100.0
 

@@ -8,7 +8,7 @@ from ffml.problem.classification import fair_classification
 from ffml.problem.gaps import comparison, effective_rows, group_gap, judged_gaps
 from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity, equal_opportunity, equalized_odds
-from ffml.wrappers.pricing import (
+from ffml.wrappers._pricing import (
     LEAST_INFLUENCE,
     Correction,
     People,
@@ -20,7 +20,7 @@ from ffml.wrappers.pricing import (
     rows_behind,
     smallest_prices,
 )
-from ffml.wrappers.thresholds import threshold_of
+from ffml.wrappers._thresholds import threshold_of
 
 SCHEMA = Schema(("s", "t", "u"), (SensitiveColumn("sex", ("M", "F")),))
 MORE = Schema(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ffml.base import FFMLError
-from ffml.wrappers.thresholds import threshold_of
+from ffml.wrappers._thresholds import threshold_of
 
 NOBODY = np.zeros(0)
 

@@ -12,7 +12,7 @@ from ffml.cli import shared
 from ffml.cli.shared import OUTPUT, TABLE, option
 
 if TYPE_CHECKING:
-    from ffml.data.tables import Source
+    from ffml.tables import Source
 
 WHAT = "What is asked"
 MORE = ("intersect", "drop_missing", "date_format")
@@ -86,7 +86,6 @@ def audit(
     [bold]Example:[/bold] ffml audit decisions.csv --decision approved --positive yes
     --sensitive sex --time month --max-gap 0.05 --out audit
     """
-    from ffml.data.tables import DecisionRoles, read_decisions
     from ffml.runs.audit import (
         Limits,
         audit_decisions,
@@ -96,6 +95,7 @@ def audit(
         write_audit,
     )
     from ffml.runs.gate import EXIT_CODES, verdict
+    from ffml.tables import DecisionRoles, read_decisions
 
     limits = Limits(max_gap, notion, min_dp, min_eo)
     check_limits(limits, labelled=label is not None)
@@ -144,7 +144,7 @@ def _more(settings: list[str] | None) -> dict[str, Any]:
 
 
 def _open(data: str | None, query: str | None) -> "Source":
-    from ffml.data.sources import SQL, SQL_URL, is_url, open_source
+    from ffml.recipe.sources import SQL, SQL_URL, is_url, open_source
 
     if data is None and query is None:
         raise FFMLError("give a table of decisions: a path, or a database with --query")

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ffml.border import one_of
-from ffml.experiment.config import OWN_SETTINGS, RunConfig
-from ffml.experiment.presets import preset
-from ffml.experiment.recipes import Recipe, Setting, known_settings
 from ffml.kinds import described
 from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
 from ffml.methods.classifiers import CLASSIFIERS
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import MODELS
 from ffml.problem.notions import decision_constraint
+from ffml.recipe.config import OWN_SETTINGS, RunConfig
+from ffml.recipe.presets import preset
+from ffml.recipe.recipes import Recipe, Setting, known_settings
 from ffml.wrappers import WRAPPERS
 
 # What a slot is filled with, in the words of a setting's line.

@@ -110,8 +110,8 @@ def _with_data(
     data: Sequence[str] | None, roles: dict[str, Any], seeds_of: dict[str, list[int]]
 ) -> dict[str, Any]:
     """Find out what the data are, the roles of columns where they are tables, and their seeds."""
-    from ffml.data.sources import as_given, find_table, is_table
-    from ffml.data.tables import open_table
+    from ffml.recipe.sources import as_given, find_table, is_table
+    from ffml.tables import open_table
 
     tables = [name for name in data or () if is_table(name)]
     if roles and not tables:

@@ -34,9 +34,9 @@ def inspect(
     json_output: shared.Json = False,
 ) -> None:
     """Say in plain words what a stream looks like, and what is likely wrong with it."""
-    from ffml.data.sources import find_data, open_stream
-    from ffml.data.tables import describe
-    from ffml.data.tables import inspect as inspect_stream
+    from ffml.recipe.sources import find_data, open_stream
+    from ffml.tables import describe
+    from ffml.tables import inspect as inspect_stream
 
     given, options = shared.split_options(
         settings,
@@ -86,10 +86,10 @@ def predict(
     json_output: shared.Json = False,
 ) -> None:
     """Decide about the rows of a table with a model that a run has learned."""
-    from ffml.data.tables import open_table
     from ffml.runs.artifact import load_model
     from ffml.runs.predict import predict_table, write_decisions
     from ffml.scoring import prepare
+    from ffml.tables import open_table
 
     _refuse_inputs(out, [path for path in (model, table, support) if path is not None])
     saved = load_model(model)

@@ -9,7 +9,7 @@ JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def datasets(json_output: JSON = False) -> None:
     """List the data sets with their tasks and sizes."""
-    from ffml.data.datasets import DATASETS
+    from ffml.datasets import DATASETS
 
     _listing(
         "Data sets",

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ffml.base import Task
-from ffml.experiment.build import Experiment
 from ffml.online.loop import Round
+from ffml.recipe.build import Experiment
 from ffml.report._asked import asked_words
 from ffml.report._numbers import counted
 

@@ -8,12 +8,12 @@ from rich.console import Console
 from ffml.base import Stream
 
 if TYPE_CHECKING:
-    from ffml.data.sources import Found
+    from ffml.recipe.sources import Found
 
 
 def noticed(found: "Found", stream: Stream) -> dict[str, Any]:
     """Return what config.json keeps of it: columns that were guessed, and likely mistakes."""
-    from ffml.data.tables import TableStream, inspect
+    from ffml.tables import TableStream, inspect
 
     mistakes = inspect(stream).mistakes if isinstance(stream, TableStream) else ()
     return {"guessed": dict(found.guessed), "warnings": list(mistakes)}

@@ -116,8 +116,8 @@ def run(
         resume_stream(resume, data=data, quiet=quiet, as_json=json_output)
         return
     from ffml.cli.values import parse_bounds
-    from ffml.data.sources import find_data
-    from ffml.experiment.configfile import Written, read_config
+    from ffml.recipe.configfile import Written, read_config
+    from ffml.recipe.sources import find_data
 
     written = read_config(config) if config else Written()
     given, options = shared.split_options(
@@ -156,7 +156,7 @@ def run(
 
 def _command(sql_url: str | None) -> str:
     """Return the command as typed, but for what a database's address keeps secret."""
-    from ffml.data.tables import public_url
+    from ffml.tables import public_url
 
     words = ["ffml", *sys.argv[1:]]
     if sql_url:

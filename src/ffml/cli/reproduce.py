@@ -16,7 +16,7 @@ from ffml.cli.shared import OUTPUT, option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ffml.studies.reproduce import Reproduction, Setting
+    from ffml.research.reproduce import Reproduction, Setting
 
 HOW = "How thoroughly (less than the paper's setting is said on every output)"
 
@@ -75,10 +75,10 @@ def reproduce(
     console = Console(stderr=json_output, quiet=quiet)
     console.print("[bold]ffml[/bold] · starting JAX and checking what to make …")
     from ffml.cli.values import parse_seeds
+    from ffml.research.reproduce import QUICK, Reproduction, Setting, duration
     from ffml.runs.files import to_json
     from ffml.runtime import available_cores, configure
     from ffml.studies.clusters import check_backend
-    from ffml.studies.reproduce import QUICK, Reproduction, Setting, duration
 
     configure(devices=1)
     if jobs is not None and jobs < 1:

@@ -17,7 +17,7 @@ from ffml.cli.summary_table import show_summary
 from ffml.cli.together import follow, is_distributed, joined, own_folder
 
 if TYPE_CHECKING:
-    from ffml.data.sources import Found
+    from ffml.recipe.sources import Found
     from ffml.runs.directory import RunDirectory
 
 
@@ -55,9 +55,9 @@ def run_stream(
     first = joined() if distributed else True
     console = Console(stderr=as_json, quiet=quiet or not first)
     console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{found.data}[/bold] …")
-    from ffml.data.sources import table_preprocessing
-    from ffml.experiment.build import build
-    from ffml.experiment.config import configure_run
+    from ffml.recipe.build import build
+    from ffml.recipe.config import configure_run
+    from ffml.recipe.sources import table_preprocessing
     from ffml.runs.directory import RunDirectory
     from ffml.runs.ownership import check_out
     from ffml.runtime import configure
@@ -96,7 +96,7 @@ def merged_settings(
     {'seed': 3, 'inner': 'gradient', 'wrappers': ('evened',)}
     """
     from ffml.cli.values import chosen_wrappers
-    from ffml.experiment.presets import default_method, preset
+    from ffml.recipe.presets import default_method, preset
 
     method = given.get("method", written.get("method", default_method(preset_name)))
     chosen = preset(preset_name, data, method) if preset_name else {}
@@ -115,7 +115,7 @@ def resume_stream(folder: Path, *, data: str | None, quiet: bool, as_json: bool)
     first = joined() if distributed else True
     console = Console(stderr=as_json, quiet=quiet or not first)
     console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{folder}[/bold] …")
-    from ffml.data.sources import SQL, SQL_URL, is_url, table_preprocessing
+    from ffml.recipe.sources import SQL, SQL_URL, is_url, table_preprocessing
     from ffml.runs.config import rebuilt_experiment, saved_config, saved_preprocessing
     from ffml.runs.directory import RunDirectory
     from ffml.runtime import configure

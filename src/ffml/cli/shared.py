@@ -89,7 +89,7 @@ def split_options(texts: list[str] | None, **columns: Any) -> tuple[dict[str, An
         **columns: options of the command line that say what a table's columns are.
     """
     from ffml.cli.values import parse_settings
-    from ffml.experiment.configfile import split_data
+    from ffml.recipe.configfile import split_data
 
     settings, options = split_data(parse_settings(texts or ()))
     return settings, options | {

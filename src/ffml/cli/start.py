@@ -10,7 +10,7 @@ from ffml.base import FFMLError
 from ffml.cli.settings_file import Answers, settings_text
 
 if TYPE_CHECKING:
-    from ffml.data.tables import ColumnLook, Source
+    from ffml.tables import ColumnLook, Source
 
 DEFAULT_GAP = 0.05
 UNITS = ("day", "week", "month", "quarter", "year")
@@ -29,7 +29,7 @@ def start(
     ] = None,
 ) -> None:
     """Ask five questions about a table, and write the settings of a run with comments."""
-    from ffml.data.tables import look, open_table
+    from ffml.tables import look, open_table
 
     path = out or Path(f"{Path(table).name.split('.')[0] or 'table'}.toml")
     if path.suffix != ".toml":
@@ -53,7 +53,7 @@ def start(
 
 def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     """Ask; what the table suggests is what Enter answers."""
-    from ffml.data.tables import needs_positive
+    from ffml.tables import needs_positive
 
     files = source.task
     free = [column for column in looks if column != files]
@@ -114,7 +114,7 @@ def _ask_tasks(
 
 def _ask_format(source: "Source", time: str) -> str | None:
     """Ask for the order of day and month, if no date of the column tells it."""
-    from ffml.data.tables import open_formats
+    from ffml.tables import open_formats
 
     if not (formats := open_formats(source, time)):
         return None
@@ -124,7 +124,7 @@ def _ask_format(source: "Source", time: str) -> str | None:
 
 def _guess(part: str, looks: Mapping[str, "ColumnLook"], free: Sequence[str]) -> str | None:
     """Return the only column that fits a part, by its name or else by its values."""
-    from ffml.data.tables import fitting, usually
+    from ffml.tables import fitting, usually
 
     fits = fitting(part, looks, free)
     usual = usually(part, fits)
@@ -142,7 +142,7 @@ def _ask(question: str, default: str | None, read: Callable[[str], Any]) -> Any:
 
 
 def _column(text: str, columns: Sequence[str]) -> str:
-    from ffml.data.tables import refuse_unknown
+    from ffml.tables import refuse_unknown
 
     refuse_unknown("such", text.strip(), columns)
     return text.strip()

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ffml.online.metrics import largest_gap
+from ffml.metrics import largest_gap
 from ffml.report._answer import rows, sentences
 from ffml.report._warnings import useless_warning
 from ffml.runs.by_column import gaps_by_column, largest_long_run

@@ -97,7 +97,7 @@ def tune(
     """
     from ffml.cli.tuning import TuneOptions, tune_settings
     from ffml.cli.values import parse_seeds
-    from ffml.data.sources import find_table
+    from ffml.recipe.sources import find_table
 
     given, roles = shared.split_options(
         settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop

@@ -118,9 +118,8 @@ def parse_grid(texts: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
 def _search(options: TuneOptions) -> "Search":
     """Say what to try; refuses what cannot be tried."""
     from ffml.border import one_of
-    from ffml.data.sources import is_table
-    from ffml.data.tables import open_table
     from ffml.methods import METHODS
+    from ffml.recipe.sources import is_table
     from ffml.studies.compare import known_kinds
     from ffml.studies.tuning import (
         SEEDS,
@@ -130,6 +129,7 @@ def _search(options: TuneOptions) -> "Search":
         plan_search,
         space_axes,
     )
+    from ffml.tables import open_table
 
     _, method, own = parse_variant(options.method)
     one_of("method", method, METHODS)

@@ -59,7 +59,7 @@ def parse_settings(texts: Iterable[str], given_by: str = "--set") -> dict[str, A
         if name in ("method", "wrappers", "data"):
             instead = {"wrappers": "--with", "method": "--method", "data": "DATA"}[name]
             raise FFMLError(f"'{name}' is no setting; give it as {instead}")
-        from ffml.experiment.configfile import refuse_unknown_settings, setting_kinds
+        from ffml.recipe.configfile import refuse_unknown_settings, setting_kinds
 
         refuse_unknown_settings([name])
         settings[name] = parse_value(name, value, setting_kinds().get(name, Any))

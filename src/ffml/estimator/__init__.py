@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ffml.base import FFMLError, InputDriftWarning, Learner, Params, Schema, SensitiveColumn, Task
-from ffml.data.scaling import RunningScaler
-from ffml.data.tables import Preprocessor
-from ffml.data.tables._columns import as_table, refuse_sparse
-from ffml.data.tables._partition import num_missing
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
 from ffml.online.drift import InputWatch, drift_words
+from ffml.tables import Preprocessor
+from ffml.tables._columns import as_table, refuse_sparse
+from ffml.tables._partition import num_missing
+from ffml.tables.scaling import RunningScaler
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -29,8 +29,8 @@ from ffml.estimator import inputs as inputs
 
 if TYPE_CHECKING:
     from ffml.estimator.loop import SavedLoop
-    from ffml.experiment.config import RunConfig
     from ffml.online.loop import OnlineLoop, Round
+    from ffml.recipe.config import RunConfig
     from ffml.runs.gate import Finding
     from ffml.runs.position import Position
 
@@ -74,7 +74,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         classes_: the two labels, sorted.
         positive_: the favourable one of them: what a positive decision decides on.
         n_features_in_, feature_names_in_: what X must look like.
-        preprocessor_: how columns become numbers, see `ffml.data.tables.Preprocessor`: a missing
+        preprocessor_: how columns become numbers, see `ffml.tables.Preprocessor`: a missing
             number is the median of the first task, a category not seen at fitting is all zeros.
         schema_: features after preprocessing, sensitive columns and their groups.
         rounds_: one `ffml.online.loop.Round` for each task: metrics, counts, constraint values.

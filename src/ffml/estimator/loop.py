@@ -12,17 +12,17 @@ from sklearn.utils import check_random_state
 
 from ffml.base import FFMLError, LabelledTask, Learner, Params, Problem, Schema, Task
 from ffml.border import at_least
-from ffml.data.scaling import RunningScaler
-from ffml.data.tables import Preprocessor
 from ffml.draws import UNLABELLED, draws
-from ffml.experiment.build import build_loop, check_config
-from ffml.experiment.config import RunConfig, configure_run
-from ffml.experiment.sharing import shared_functions
 from ffml.online.drift import InputWatch
 from ffml.online.loop import OnlineLoop
 from ffml.online.waiting import Waiting
+from ffml.recipe.build import build_loop, check_config
+from ffml.recipe.config import RunConfig, configure_run
+from ffml.recipe.sharing import shared_functions
 from ffml.runs.checkpoint import Saved
 from ffml.runs.snapshot import restore
+from ffml.tables import Preprocessor
+from ffml.tables.scaling import RunningScaler
 
 # Settings that the classifier has as parameters of its own, by their names in a run.
 _PARAMETERS = {

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream
-from ffml.data.tables import Preprocessor, Roles
 from ffml.estimator.loop import parameters_of, restored_loop
-from ffml.experiment.build import Experiment
+from ffml.recipe.build import Experiment
 from ffml.report import write_pages
 from ffml.runs.artifact import schema_from
 from ffml.runs.checkpoint import Checkpoints
@@ -20,6 +19,7 @@ from ffml.runs.directory import RunDirectory
 from ffml.runs.ownership import holds_run, refuse_links
 from ffml.runs.position import Position
 from ffml.runs.rounds import Rounds
+from ffml.tables import Preprocessor, Roles
 
 if TYPE_CHECKING:
     from ffml.estimator import FairMetaClassifier

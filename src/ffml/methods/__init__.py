@@ -11,14 +11,14 @@ from ffml.methods._adp_olc import adp_olc
 from ffml.methods._fairlearn_refit import fairlearn_dp, fairlearn_eo
 from ffml.methods._ffml import ffml
 from ffml.methods._gen_olc import gen_olc
+from ffml.methods._inner import INNER
 from ffml.methods._leader import leader
 from ffml.methods._m_ftml import m_ftml
 from ffml.methods._ogdlc import ogdlc
 from ffml.methods._refit import refit
+from ffml.methods._stopping import STOP
 from ffml.methods._twp import twp
-from ffml.methods.inner import INNER
 from ffml.methods.outer import OUTER
-from ffml.methods.stopping import STOP
 
 METHODS: dict[str, Callable[..., Learner]] = {
     "leader": leader,

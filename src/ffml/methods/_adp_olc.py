@@ -5,7 +5,7 @@ import jax
 from ffml.base import Array, Batch, FFMLError, Learner, Params, Problem
 from ffml.border import positive
 from ffml.methods._online import online_learner
-from ffml.methods.primal_dual import ascend, descend, lagrangian, project_to_ball
+from ffml.methods._primal_dual import ascend, descend, lagrangian, project_to_ball
 from ffml.problem.gaps import constraint, measurable
 
 

@@ -8,8 +8,8 @@ from scipy.special import expit
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem
 from ffml.border import at_least, positive
 from ffml.draws import generator
+from ffml.methods._newton import logistic_loss, minimised, minimised_wide
 from ffml.methods.curvature import WIDE, curvature
-from ffml.methods.newton import logistic_loss, minimised, minimised_wide
 from ffml.methods.rows import rows_of_all
 from ffml.methods.trust import TRUSTS, add_losses, best_trust, halves
 from ffml.problem.classification import label_costs

@@ -2,9 +2,9 @@
 
 from ffml.base import Learner, Problem
 from ffml.methods._ffml import ffml
-from ffml.methods.inner import Inner, gradient_steps
+from ffml.methods._inner import Inner, gradient_steps
+from ffml.methods._stopping import Stop
 from ffml.methods.outer import Outer, loss_only
-from ffml.methods.stopping import Stop
 
 
 def m_ftml(

@@ -9,8 +9,8 @@ from jax import lax
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem
 from ffml.border import at_least, positive
-from ffml.methods.info import looked_at, nothing_seen
-from ffml.methods.primal_dual import project_to_ball
+from ffml.methods._info import looked_at, nothing_seen
+from ffml.methods._primal_dual import project_to_ball
 from ffml.methods.sampling import draw_support_and_query
 from ffml.problem.measures import measures
 

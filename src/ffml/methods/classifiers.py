@@ -11,8 +11,8 @@ import numpy as np
 
 from ffml.base import FFMLError, Params
 from ffml.border import one_of, positive
-from ffml.methods.forest import fit_boosting, forest_of
-from ffml.methods.scoring import forest_logits
+from ffml.features.forest import fit_boosting, forest_of
+from ffml.features.scoring import forest_logits
 from ffml.problem.classification import label_costs
 from ffml.threads import one_thread
 
@@ -52,7 +52,7 @@ def fit_logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray, inverse_l2: f
 
 
 def boosting() -> Classifier:
-    """Build gradient boosted trees, which are kept as arrays (`ffml.methods.forest`)."""
+    """Build gradient boosted trees, which are kept as arrays (`ffml.features.forest`)."""
     return Classifier(fit_boosting, forest_of, forest_logits)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ffml.base import Task
-from ffml.data.tables import Preprocessor
+from ffml.tables import Preprocessor
 
 MIN_ROWS = 10
 MIN_SHARE = 0.01
@@ -52,7 +52,7 @@ class Column(NamedTuple):
 class InputWatch(NamedTuple):
     """What the inputs of all tasks so far were like.
 
-    >>> from ffml.data.tables import Preprocessor
+    >>> from ffml.tables import Preprocessor
     >>> watch = InputWatch.of(Preprocessor.fit({"income": [1.0, 2.0], "job": ["cook", "smith"]}))
     >>> def task(factor):
     ...     x = np.array([[factor * i, i % 2, 1 - i % 2] for i in range(1, 41)])

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from ffml import metrics
 from ffml.base import Array, Batch, Learner, Params, Problem, Schema, Task, Unlabelled
 from ffml.methods.trust import balanced_support
-from ffml.online import metrics
+from ffml.metrics.reliability import COUNTS, NUM_BINS, reliability_counts
 from ffml.online.memory import bucket
-from ffml.online.reliability import COUNTS, NUM_BINS, reliability_counts
 from ffml.problem.gaps import effective_rows, judged_gaps, judged_higher_rates, violation
 from ffml.problem.notions import decision
 
@@ -46,7 +46,7 @@ class Judgement(NamedTuple):
     undefined: dict[str, str]
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
     constraint: np.ndarray  # (m,) NaN where not measurable
-    reliability: np.ndarray  # (10, 3), see `ffml.online.reliability`
+    reliability: np.ndarray  # (10, 3), see `ffml.metrics.reliability`
     unpriced: dict[str, np.ndarray]  # as tables, if no gap were bounded
     ceilings: dict[str, np.ndarray]  # sensitive column -> noise ceilings of DP and EO
 

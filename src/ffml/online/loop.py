@@ -10,7 +10,6 @@ import numpy as np
 
 from ffml.base import FFMLError, LabelledTask, Learner, Pair, Params, Problem, Schema, Stream, Task
 from ffml.border import at_least
-from ffml.data.scaling import RunningScaler
 from ffml.draws import DRAW, KEEP, SPLIT, draws
 from ffml.online.decide import asked, decide, refuse_divergence
 from ffml.online.drift import Drift, InputWatch
@@ -28,6 +27,7 @@ from ffml.online.judge import (
 from ffml.online.memory import Memory, MemorySettings, padded_rows
 from ffml.online.waiting import Waiting, labelled_rows, split_by_label
 from ffml.runtime import compiled, shard_tasks
+from ffml.tables.scaling import RunningScaler
 from ffml.threads import one_thread
 
 
@@ -40,7 +40,7 @@ class Round:
     n_rows: int
     n_support: int  # labelled rows that the decision was adapted to; 0 if it was not judged
     n_validation: int  # rows that judged it; 0 if it was not judged
-    metrics: dict[str, float]  # see `ffml.online.metrics.judge`, and loss, dbc; NaN where undefined
+    metrics: dict[str, float]  # see `ffml.metrics.judge`, and loss, dbc; NaN where undefined
     undefined: dict[str, str]  # metric -> why it is undefined
     tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
     reliability: np.ndarray  # (10, 3) counts by tenths of probability

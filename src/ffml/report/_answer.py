@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ffml.online.alarm import alarm_sentence
+from ffml.metrics.alarm import alarm_sentence
 from ffml.report._asked import asked_words, bound_of, verdict_sentence
 from ffml.report._numbers import UNDEFINED, listed, points, points_interval, rate
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ffml.base import Ratio
-from ffml.online.metrics import NOTIONS
-from ffml.online.promise import KEPT, MIN_ROUNDS, NOT_KEPT
+from ffml.metrics import NOTIONS
+from ffml.metrics.promise import KEPT, MIN_ROUNDS, NOT_KEPT
 
 
 def bound_of(notion: Mapping[str, Any]) -> float | Ratio | None:

@@ -4,7 +4,7 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Any
 
-from ffml.online.metrics import GapStatistics
+from ffml.metrics import GapStatistics
 from ffml.report._audit_charts import audit_charts, gaps_with_intervals
 from ffml.report._figures import figure
 from ffml.report._numbers import counted, interval, listed, percent, points, points_interval, rate

@@ -5,8 +5,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from ffml import metrics
 from ffml.base import SensitiveColumn
-from ffml.online import metrics
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._evidence import evidence_chart
 from ffml.runs.audit import Audit

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ffml.base import SensitiveColumn
-from ffml.experiment.asked import asked_bounds
-from ffml.online.alarm import column_alarms
-from ffml.online.metrics import NOTIONS, GapAlarm
+from ffml.metrics import NOTIONS, GapAlarm
+from ffml.metrics.alarm import column_alarms
+from ffml.recipe.asked import asked_bounds
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._counts import round_tables
 from ffml.report._files import Run

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.data.csvfile import read_csv
-from ffml.experiment.renamed import todays_names
+from ffml.recipe.renamed import todays_names
 from ffml.report._shapes import check_config, check_summary
+from ffml.tables.csvfile import read_csv
 
 ROUND_COLUMNS = ("round", "task", "n_validation", "dp", "eo", "accuracy", "balanced_accuracy")
 GROUP_COLUMNS = ("round", "column", "group", "n", "n_label_1", "n_selected")

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from ffml.online import metrics
-from ffml.online.metrics import GapStatistics
+from ffml import metrics
+from ffml.metrics import GapStatistics
 from ffml.report._counts import round_tables
 from ffml.report._files import Run
 from ffml.report._numbers import percent, points, points_interval, rate

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ffml.online import metrics
+from ffml import metrics
 from ffml.report._counts import round_tables
 from ffml.report._files import Run, Table
 from ffml.report._gaps import worst_rounds

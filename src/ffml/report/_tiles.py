@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ffml.online.promise import VERDICTS
+from ffml.metrics.promise import VERDICTS
 from ffml.report._answer import MOST_GROUPS, compared_words, hundred, rounds_words
 from ffml.report._asked import asked_words, bound_of
 from ffml.report._files import Run

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ffml.experiment.asked import asked_bounds
+from ffml.recipe.asked import asked_bounds
 from ffml.report import _gaps
 from ffml.report._asked import asked_words
 from ffml.report._files import Run

@@ -7,16 +7,16 @@ import jax
 import numpy as np
 
 from ffml.base import FFMLError, Learner, Params, Task
-from ffml.data.tables import Preprocessor, Source, labelled_task
 from ffml.draws import UNLABELLED, draws
-from ffml.experiment.build import build_for
-from ffml.experiment.config import RunConfig, check_settings
 from ffml.online.decide import asked, decide
 from ffml.online.judge import MOST_UNLABELLED
+from ffml.recipe.build import build_for
+from ffml.recipe.config import RunConfig, check_settings
 from ffml.runs.artifact import KNOWLEDGE, SavedModel
 from ffml.runs.config import run_config
 from ffml.runs.predict import Rule, preprocessor_of
 from ffml.runs.trees import restored_tree
+from ffml.tables import Preprocessor, Source, labelled_task
 
 
 class Settled(NamedTuple):

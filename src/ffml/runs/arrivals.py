@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ffml.data.tables import Preprocessor
-from ffml.data.tables._partition import num_missing
 from ffml.online.drift import InputWatch, drift_words
 from ffml.runs.artifact import SavedModel
 from ffml.runs.watched import watch_from
+from ffml.tables import Preprocessor
+from ffml.tables._partition import num_missing
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError, Params, Schema, SensitiveColumn
-from ffml.data.scaling import RunningScaler
 from ffml.divergence import all_finite
 from ffml.problem.models import MODELS
 from ffml.runs.container import Contents, pack, read
@@ -16,6 +15,7 @@ from ffml.runs.durable import write_atomically
 from ffml.runs.generations import newest_generation
 from ffml.runs.soundness import MISFITS, leaves, refuse_misfits
 from ffml.runs.watched import INPUTS
+from ffml.tables.scaling import RunningScaler
 
 MODEL = "model.safetensors"
 # What the names of a checkpoint's arrays begin with: a learner's whole state, what its decisions
@@ -47,7 +47,7 @@ class SavedModel:
     knowledge: dict[str, np.ndarray]  # what adaptations start from, by name (`Learner.knowledge`)
     constraint_names: tuple[str, ...]
     scaler: RunningScaler | None  # None: features come standardised
-    preprocessing: dict[str, Any] | None  # `ffml.data.tables.Preprocessor` as JSON; None: none
+    preprocessing: dict[str, Any] | None  # `ffml.tables.Preprocessor` as JSON; None: none
     schema: Schema
     round: int  # rounds learned from
     config: dict[str, Any]  # config.json of the run: method, settings, data, versions

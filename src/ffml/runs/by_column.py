@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from ffml import metrics
 from ffml.base import SensitiveColumn
-from ffml.online import metrics
-from ffml.online.metrics import GapStatistics
-from ffml.online.summary import last_third, summarise
+from ffml.metrics import GapStatistics
+from ffml.metrics.summary import last_third, summarise
 
 NOTIONS = ("demographic-parity", "equalized-odds")
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError, Stream
-from ffml.data.datasets import DATASETS
-from ffml.data.sources import table_document
-from ffml.experiment.build import Experiment, build
-from ffml.experiment.config import RunConfig
-from ffml.experiment.recipes import Recipe
-from ffml.experiment.renamed import todays_names
+from ffml.datasets import DATASETS
 from ffml.kinds import refuse_other_kinds
 from ffml.methods import METHODS
+from ffml.recipe.build import Experiment, build
+from ffml.recipe.config import RunConfig
+from ffml.recipe.recipes import Recipe
+from ffml.recipe.renamed import todays_names
+from ffml.recipe.sources import table_document
 from ffml.runs.files import CONFIG, plain
 from ffml.runs.generations import newest_generation
 from ffml.runs.ownership import read_config

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError, Task
-from ffml.experiment.build import Experiment
 from ffml.online.loop import Round
+from ffml.recipe.build import Experiment
 from ffml.runs import durable
 from ffml.runs.artifact import MODEL, load_model, write_model
 from ffml.runs.checkpoint import Checkpoints, Saved

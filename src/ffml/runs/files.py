@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ffml import metrics
 from ffml.base import Schema
-from ffml.data.csvfile import table_text
-from ffml.online import metrics
+from ffml.tables.csvfile import table_text
 
 if TYPE_CHECKING:  # it brings JAX, and tables can be written without
     from ffml.online.loop import Round

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ffml.online.metrics import noise_ceilings
-from ffml.online.reliability import COUNTS, NUM_BINS
+from ffml.metrics import noise_ceilings
+from ffml.metrics.reliability import COUNTS, NUM_BINS
 from ffml.runs.container import Contents
 
 if TYPE_CHECKING:  # it needs JAX, which reading tables does not

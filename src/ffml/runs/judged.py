@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.online.summary import last_third
+from ffml.metrics.summary import last_third
 from ffml.runs.artifact import MODEL, load_model
 from ffml.runs.generations import newest_generation
 from ffml.runs.history import history_constraint, history_tables

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.data.tables import LateLabels
 from ffml.online.judge import judge_decisions
 from ffml.online.loop import OnlineLoop, Round
 from ffml.online.waiting import Waiting
 from ffml.runs.decisions import Labels
+from ffml.tables import LateLabels
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ffml.base import FFMLError, Stream, Task
-from ffml.data.scaling import RunningScaler
-from ffml.data.tables import (
-    Known,
-    LateLabels,
-    Preprocessor,
-    Source,
-    TableStream,
-    further_stream,
-)
-from ffml.experiment.build import Experiment, build_loop
-from ffml.experiment.sharing import shared_functions
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
+from ffml.recipe.build import Experiment, build_loop
+from ffml.recipe.sharing import shared_functions
 from ffml.runs.artifact import schema_from
 from ffml.runs.checkpoint import Saved
 from ffml.runs.config import run_config, saved_config
@@ -28,6 +19,15 @@ from ffml.runs.labelling import labelled_rounds, place_labels
 from ffml.runs.ownership import refuse_links
 from ffml.runs.position import task_digest
 from ffml.runs.rounds import Rounds
+from ffml.tables import (
+    Known,
+    LateLabels,
+    Preprocessor,
+    Source,
+    TableStream,
+    further_stream,
+)
+from ffml.tables.scaling import RunningScaler
 
 
 class LabelsAdded(NamedTuple):
@@ -163,7 +163,7 @@ def living_run(folder: Path, source: Source | None = None, id: str | None = None
 
     Args:
         folder: of the run.
-        source: the table, see `ffml.data.tables.open_further`; None for no new rows.
+        source: the table, see `ffml.tables.open_further`; None for no new rows.
         id: the table's column of ids, if the run has none yet.
     """
     refuse_after_fork()

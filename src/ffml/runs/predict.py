@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.data.csvfile import guarded_batch
-from ffml.data.tables import Preprocessor, Source
 from ffml.runs import durable
 from ffml.runs.artifact import SavedModel
 from ffml.runs.soundness import refuse_other_features
+from ffml.tables import Preprocessor, Source
+from ffml.tables.csvfile import guarded_batch
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.data.scaling import RunningScaler
-from ffml.data.tables import Preprocessor
 from ffml.problem.models import MODELS
+from ffml.tables import Preprocessor
+from ffml.tables.scaling import RunningScaler
 
 if TYPE_CHECKING:
     from ffml.runs.artifact import SavedModel

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from ffml import metrics
 from ffml.base import SensitiveColumn
-from ffml.online import metrics
-from ffml.online.alarm import alarm_summary
-from ffml.online.answer import Asked, answer, present_groups
+from ffml.metrics.alarm import alarm_summary
+from ffml.metrics.answer import Asked, answer, present_groups
+from ffml.metrics.reliability import reliability
+from ffml.metrics.summary import last_third, summarise
 from ffml.online.loop import Round
-from ffml.online.reliability import reliability
-from ffml.online.summary import last_third, summarise
 from ffml.runs.by_column import by_column
 from ffml.runs.history import round_ceilings
 

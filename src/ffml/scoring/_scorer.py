@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ffml.data.tables import Source, open_frame, open_table
 from ffml.runs.artifact import SavedModel, load_model
 from ffml.runs.predict import Rule, decided_columns, preprocessor_of
+from ffml.tables import Source, open_frame, open_table
 from ffml.threads import one_thread
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ each decision. They compose, the first one innermost::
 from collections.abc import Callable
 
 from ffml.base import Method
-from ffml.wrappers.boosted import boosted
-from ffml.wrappers.corrected import corrected
-from ffml.wrappers.evened import evened
+from ffml.features.boosted import boosted
+from ffml.wrappers._corrected import corrected
+from ffml.wrappers._evened import evened
 
 WRAPPERS: dict[str, Callable[..., Method]] = {
     "boosted": boosted,

@@ -4,16 +4,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ffml import metrics
 from ffml.base import FFMLError
-from ffml.data.tables import Decisions
-from ffml.online import metrics
-from ffml.online.alarm import column_alarms
-from ffml.online.metrics import NOTIONS, GapAlarm, GapStatistics
-from ffml.online.summary import last_third
+from ffml.metrics import NOTIONS, GapAlarm, GapStatistics
+from ffml.metrics.alarm import column_alarms
+from ffml.metrics.summary import last_third
 from ffml.runs.gate import Finding
 from ffml.runs.gate._alarm import alarm_finding
 from ffml.runs.gate._asked import gap_findings, one_task_gap_finding, ratio_findings
 from ffml.runs.judged import JudgedRounds
+from ffml.tables import Decisions
 
 DEFAULT_NOTION = "demographic-parity"
 

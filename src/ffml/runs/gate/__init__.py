@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError
-from ffml.online.metrics import NOTIONS
+from ffml.metrics import NOTIONS
 from ffml.runs.gate._alarm import alarm_finding
 from ffml.runs.gate._asked import (
     gap_findings,

@@ -1,8 +1,8 @@
-"""Whether the alarm by betting has come: see `ffml.online.alarm`."""
+"""Whether the alarm by betting has come: see `ffml.metrics.alarm`."""
 
 from collections.abc import Sequence
 
-from ffml.online.alarm import column_alarms, strongest_alarm, wealth, wealth_words
+from ffml.metrics.alarm import column_alarms, strongest_alarm, wealth, wealth_words
 from ffml.runs.gate._finding import NO_ALARM, VIOLATED, Finding
 from ffml.runs.judged import JudgedRounds
 

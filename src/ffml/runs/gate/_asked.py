@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ffml.online import metrics
-from ffml.online.answer import present_groups
-from ffml.online.metrics import NOTIONS
+from ffml import metrics
+from ffml.metrics import NOTIONS
+from ffml.metrics.answer import present_groups
 from ffml.runs.gate._finding import (
     Finding,
     at_least,

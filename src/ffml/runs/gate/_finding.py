@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ffml.online.promise import KEPT, MIN_ROUNDS, NOT_KEPT, verdict_at_most
-from ffml.online.promise import UNCLEAR as CANNOT_TELL
+from ffml.metrics.promise import KEPT, MIN_ROUNDS, NOT_KEPT, verdict_at_most
+from ffml.metrics.promise import UNCLEAR as CANNOT_TELL
 
 MET, VIOLATED, UNCLEAR = "met", "violated", "too little data to tell"
 UNFINISHED = "unfinished"

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ffml.data.sources import open_stream
-from ffml.experiment.build import assemble, check_config
+from ffml.recipe.build import assemble, check_config
+from ffml.recipe.sources import open_stream
 from ffml.studies.compare._spec import RunSpec
 
 

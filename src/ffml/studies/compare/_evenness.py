@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ffml.online.metrics import long_run_weights, round_gaps, typical_weights
-from ffml.online.metrics._rates import divide
+from ffml.metrics import long_run_weights, round_gaps, typical_weights
+from ffml.metrics._rates import divide
 
 RATIOS = {"dp_of_ceiling": ("dp", "dp_ceiling"), "eo_of_ceiling": ("eo", "eo_ceiling")}
 EVENNESS = ("squared_gap", "long_run_gap", *RATIOS)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ffml.experiment.config import OWN_SETTINGS, RunConfig
-from ffml.experiment.presets import default_method, preset
-from ffml.experiment.recipes import Recipe, known_settings
+from ffml.recipe.config import OWN_SETTINGS, RunConfig
+from ffml.recipe.presets import default_method, preset
+from ffml.recipe.recipes import Recipe, known_settings
 
 
 def known_kinds(data: str, given: Mapping[str, Any], preset_name: str) -> dict[str, Any]:
@@ -16,8 +16,8 @@ def known_kinds(data: str, given: Mapping[str, Any], preset_name: str) -> dict[s
 
     Args:
         data: a data set or a table.
-        given: as `ffml.experiment.config.configure_run` takes it; names of no setting are ignored.
-        preset_name: see `ffml.experiment.presets`.
+        given: as `ffml.recipe.config.configure_run` takes it; names of no setting are ignored.
+        preset_name: see `ffml.recipe.presets`.
 
     >>> known_kinds("adult", {"method": "twp"}, "default")["lr"]
     <class 'float'>

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from ffml.base import FFMLError
 from ffml.border import one_of
-from ffml.experiment.build import SMALLEST_SCHEMA, build_for
-from ffml.experiment.config import RunConfig, configure_run
 from ffml.methods import METHODS
+from ffml.recipe.build import SMALLEST_SCHEMA, build_for
+from ffml.recipe.config import RunConfig, configure_run
 from ffml.studies.compare._kinds import known_kinds
 from ffml.studies.compare._spec import RunSpec
 from ffml.studies.compare._summary import MIN_VALIDATION, enough_rows
@@ -90,7 +90,7 @@ def plan(
         seeds: draw the order of the tasks, splits and starts; the same for every method.
         seeds_of: other seeds for some of the data, by data: more of them where results are noisy.
         validation: shares of a task's rows that judge the decision.
-        preset: settings by name, see `ffml.experiment.presets`.
+        preset: settings by name, see `ffml.recipe.presets`.
         settings: for all variants that have them; a variant's own win.
         data_options: options of data sets, or roles of a table's columns, by data.
         fingerprints: of tables, by data.

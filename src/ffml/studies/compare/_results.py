@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from ffml.data.csvfile import frame_text
 from ffml.runs import durable
 from ffml.runs.files import to_json
 from ffml.runs.snapshot import versions
@@ -22,6 +21,7 @@ from ffml.studies.compare._tables import (
     task_tables,
 )
 from ffml.studies.compare._tradeoff import at_equal_fairness
+from ffml.tables.csvfile import frame_text
 
 RESULTS, SUMMARY, PAGE = "results.csv", "summary.csv", "summary.md"
 PAIRED, EQUAL, TASKS = "differences.csv", "equal_fairness.csv", "tasks.csv"

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from ffml.base import FFMLError
 from ffml.border import at_least
-from ffml.data.datasets import DATASETS
-from ffml.data.sources import table_document
-from ffml.experiment.build import build, num_rounds
-from ffml.experiment.sharing import shared_functions
+from ffml.datasets import DATASETS
 from ffml.online.loop import Round
+from ffml.recipe.build import build, num_rounds
+from ffml.recipe.sharing import shared_functions
+from ffml.recipe.sources import table_document
 from ffml.runs import durable
 from ffml.studies.compare._spec import RunSpec
 from ffml.studies.compare._store import Store, packed_cell

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ffml.experiment.config import RunConfig
+from ffml.recipe.config import RunConfig
 
 # Raised whenever the same settings would give other numbers, or results are kept otherwise.
 RESULTS_FORMAT = 3

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from ffml.base import FFMLError
-from ffml.experiment.build import Experiment
 from ffml.online.loop import Round
+from ffml.recipe.build import Experiment
 from ffml.runs import durable
 from ffml.runs.container import Contents, pack, read_keyed
 from ffml.runs.files import plain

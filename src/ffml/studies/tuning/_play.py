@@ -11,11 +11,11 @@ import jax
 import numpy as np
 
 from ffml.base import FFMLError, Task
-from ffml.data.sources import table_document
-from ffml.experiment.build import Experiment, build, num_rounds
 from ffml.online.decide import asked
 from ffml.online.judge import Judgement, Split, judge, not_judged
 from ffml.online.loop import OnlineLoop
+from ffml.recipe.build import Experiment, build, num_rounds
+from ffml.recipe.sources import table_document
 from ffml.studies.compare import gap_columns, locked
 from ffml.studies.parallel import failure_message, run_jobs
 from ffml.studies.tuning._chunks import Chunk

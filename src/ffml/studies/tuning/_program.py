@@ -17,8 +17,8 @@ import numpy as np
 from jax.sharding import AxisType, PartitionSpec
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem, Schema
-from ffml.experiment.build import build_for
-from ffml.experiment.config import OWN_SETTINGS, RunConfig
+from ffml.recipe.build import build_for
+from ffml.recipe.config import OWN_SETTINGS, RunConfig
 
 Values = Mapping[str, Array]  # setting -> (settings,), or (settings, notions) for max_gap
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from ffml.data.csvfile import frame_text
 from ffml.runs import durable
 from ffml.runs.files import to_json
 from ffml.runs.snapshot import versions
@@ -17,6 +16,7 @@ from ffml.runtime import available_cores
 from ffml.studies.tuning._choose import METRICS, Rule
 from ffml.studies.tuning._plot import draw_trade_off
 from ffml.studies.tuning._search import Search, Span
+from ffml.tables.csvfile import frame_text
 
 _ROUNDS = {"judged": "rounds", "dp_defined": "dp_rounds", "eo_defined": "eo_rounds"}
 SETTINGS, CHOSEN, PICTURE = "settings.csv", "chosen.json", "trade-off"

@@ -12,10 +12,10 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream
 from ffml.border import at_least
-from ffml.data.sources import open_stream
-from ffml.experiment.build import build_for, check_config, num_rounds
-from ffml.experiment.config import RunConfig, configure_run
 from ffml.online.judge import split_rows
+from ffml.recipe.build import build_for, check_config, num_rounds
+from ffml.recipe.config import RunConfig, configure_run
+from ffml.recipe.sources import open_stream
 from ffml.studies.compare import RunSpec, enough_rows, known_kinds
 from ffml.studies.tuning._names import check_name
 
@@ -54,7 +54,7 @@ class Search:
         data: a data set, or the path of a table.
         settings: what differs, one dictionary for each setting tried.
         given: what all settings have in common, beside the preset.
-        preset: see `ffml.experiment.presets`.
+        preset: see `ffml.recipe.presets`.
         seeds: draw the order of the tasks, splits and starts; the same for every setting.
         min_validation: rounds judged on fewer rows do not count.
         fingerprint: of a table of one's own.
@@ -135,7 +135,7 @@ def plan_search(
         settings: of `grid_settings` or `draw_settings`; the same one twice counts once.
         method: a key of `ffml.methods.METHODS`.
         given: settings that all have in common.
-        preset: what all others are, see `ffml.experiment.presets`.
+        preset: what all others are, see `ffml.recipe.presets`.
         seeds: none of `REPORTED_SEEDS`.
         min_validation: rounds judged on fewer rows do not count; by default 50 (Crime: 10).
         data_options: options of the data set, or roles of the table's columns.

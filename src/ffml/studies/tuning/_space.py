@@ -23,7 +23,7 @@ class Space:
 
     Args:
         summary: what it is, in a few words.
-        preset: see `ffml.experiment.presets`.
+        preset: see `ffml.recipe.presets`.
         axes: values by setting; those that a recipe does not have are left out.
         draws: so many random draws unless asked otherwise; None tries all combinations.
     """

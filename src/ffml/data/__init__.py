@@ -1,1 +1,0 @@
-"""Data: everything before a task."""

@@ -1,0 +1,85 @@
+"""From a table of people to a stream of tasks; every tabular data set goes through here.
+
+Columns are encoded as those of any table (`ffml.tables`). Two things are the data sets' own:
+tasks arrive in an order that the seed draws, and numbers are standardised within each task.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ffml.base import Schema, SensitiveColumn, Stream, Task
+from ffml.tables import open_frame, table_stream
+from ffml.tables.scaling import RunningScaler
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def people_stream(
+    frame: "pd.DataFrame",
+    *,
+    name: str,
+    task: str,
+    label: str,
+    sensitive: Mapping[str, Sequence[str]],
+    seed: int,
+    intersect: bool = False,
+) -> Stream:
+    """Cut a table into tasks. All columns without a part are features.
+
+    Numbers get mean 0 and standard deviation 1 within each task, without a look at its labels; a
+    number that is constant in a task is 0 there. Rows keep the order of the table.
+
+    Args:
+        frame: one row per person.
+        name: the stream's name.
+        task: the column whose values are the tasks.
+        label: a column of booleans.
+        sensitive: the groups of each protected column, in the order of their codes.
+        seed: draws the order of the tasks.
+        intersect: make one protected attribute of the combinations of all.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame(
+    ...     {"town": ["a", "b", "a"], "age": [20, 33, 40], "sex": ["F", "F", "M"], "y": [0, 1, 1]}
+    ... )
+    >>> groups = {"sex": ("M", "F")}
+    >>> stream = people_stream(frame, name="t", task="town", label="y", sensitive=groups, seed=0)
+    >>> for task in stream.tasks():
+    ...     print(task.name, task.x.tolist(), task.y.tolist(), task.groups.tolist())
+    a [[-1.0], [1.0]] [0, 1] [[1], [0]]
+    b [[0.0]] [1] [[1]]
+    """
+    table = table_stream(
+        open_frame(_in_order(frame, task, seed), name),
+        task=task,
+        label=label,
+        sensitive=tuple(sensitive),
+        intersect=intersect,
+    )
+    found = table.schema.sensitive
+    given = tuple(SensitiveColumn(c, tuple(groups)) for c, groups in sensitive.items())
+    columns = found if intersect else given
+    codes = [
+        np.array([column.groups.index(group) for group in known.groups], np.int32)
+        for column, known in zip(columns, found, strict=True)
+    ]
+    unscaled = RunningScaler.empty(table.preprocessor.scaled)
+
+    def tasks() -> Iterator[Task]:
+        for rows in table.tasks():
+            x = unscaled.update(rows.x).transform(rows.x)
+            groups = [code[rows.groups[:, i]] for i, code in enumerate(codes)]
+            yield rows._replace(x=x, groups=np.stack(groups, axis=1))
+
+    return Stream(name, Schema(table.schema.features, columns, label), tasks, table.num_tasks)
+
+
+def _in_order(frame: "pd.DataFrame", task: str, seed: int) -> "pd.DataFrame":
+    """Sort the rows by task, the tasks in an order that does not depend on that of the rows."""
+    names = sorted(frame[task].unique())
+    order = np.random.default_rng(seed).permutation(len(names))
+    places = {names[i]: place for place, i in enumerate(order)}
+    return frame.iloc[np.argsort(frame[task].map(places), kind="stable")]

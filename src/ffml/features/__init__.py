@@ -1,0 +1,1 @@
+"""Columns learned from earlier tasks."""

@@ -1,0 +1,1 @@
+"""Settings, presets and configuration: from names and numbers to a run."""

@@ -1,0 +1,153 @@
+"""From a configuration to a run: stream, problem, learner and loop."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ffml.base import FFMLError, Learner, Problem, Schema, SensitiveColumn, Stream
+from ffml.border import at_least
+from ffml.datasets.augmentation import augmented
+from ffml.forks import refuse_after_fork
+from ffml.online.drift import InputWatch
+from ffml.online.loop import OnlineLoop, check_judging
+from ffml.online.memory import MemorySettings
+from ffml.recipe.config import RunConfig, check_settings
+from ffml.recipe.recipes import build_learner, build_problem
+from ffml.recipe.sources import open_stream
+from ffml.tables import Source, TableStream
+from ffml.tables.scaling import RunningScaler
+
+# To build a learner without data, and so to find out whether its settings will do.
+SMALLEST_SCHEMA = Schema(("feature",), (SensitiveColumn("group", ("a", "b")),))
+
+
+Functions = Callable[[RunConfig, Schema], tuple[Problem, Learner]]
+
+
+class Experiment(NamedTuple):
+    """What a configuration describes, ready to run."""
+
+    config: RunConfig
+    stream: Stream
+    problem: Problem
+    loop: OnlineLoop
+
+
+def build(
+    config: RunConfig,
+    data_home: str | None = None,
+    sql_url: str | None = None,
+    preprocessing: dict[str, Any] | None = None,
+    source: Source | None = None,
+    functions: Functions | None = None,
+) -> Experiment:
+    """Load the data and put problem, learner and loop together; refuses what cannot work.
+
+    ``functions`` is `build_for`, or `ffml.recipe.sharing.shared_functions` where one process
+    plays many runs that differ in their seeds.
+    """
+    refuse_after_fork()
+    check_config(config)
+    stream, scaler = open_stream(
+        config.data,
+        config.data_options,
+        seed=config.seed,
+        data_home=data_home,
+        sql_url=sql_url,
+        preprocessing=preprocessing,
+        source=source,
+    )
+    return assemble(config, stream, scaler, functions)
+
+
+def check_config(config: RunConfig) -> None:
+    """Refuse what cannot work whatever the data are, before they are loaded."""
+    check_settings(config)
+    build_for(config, SMALLEST_SCHEMA)
+    memory_settings(config)
+    check_judging(config.validation_fraction, config.shots, config.judge_min_rows)
+    if config.rounds is not None:
+        at_least(1, rounds=config.rounds)
+    at_least(0, seed=config.seed, augment_to=config.augment_to, label_delay=config.label_delay)
+    if not 0 <= config.judge_from < 1:
+        raise FFMLError(f"judge_from must be at least 0 and below 1, got {config.judge_from}")
+
+
+def build_for(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
+    """State the problem for a stream of this schema, and build the recipe that solves it."""
+    problem = build_problem(config.recipe, schema, config.asked)
+    return problem, build_learner(config.recipe, problem, config.shots)
+
+
+def build_loop(
+    config: RunConfig,
+    problem: Problem,
+    learner: Learner,
+    scaler: RunningScaler | None = None,
+    judge_after: int = 0,
+    watch: InputWatch | None = None,
+) -> OnlineLoop:
+    """Put the loop together; a ``scaler`` is for streams whose features are not standardised."""
+    return OnlineLoop(
+        problem,
+        learner,
+        problem.schema,
+        seed=config.seed,
+        validation_fraction=config.validation_fraction,
+        shots=config.shots,
+        memory_settings=memory_settings(config),
+        judge_after=judge_after,
+        judge_min_rows=config.judge_min_rows,
+        label_delay=config.label_delay,
+        scaler=scaler,
+        watch=watch,
+    )
+
+
+def memory_settings(config: RunConfig) -> MemorySettings:
+    """Collect what is said about memory, and refuse what cannot work."""
+    return MemorySettings(
+        config.tasks_per_round, config.rows_per_task, config.memory_policy, config.memory_capacity
+    ).validate()
+
+
+def assemble(
+    config: RunConfig,
+    stream: Stream,
+    scaler: RunningScaler | None,
+    functions: Functions | None = None,
+) -> Experiment:
+    """Put problem, learner and loop together for a stream that is open."""
+    if config.augment_to:
+        if scaler is not None:
+            raise FFMLError(
+                "augment_to mixes features that must be on one scale, as those of the package's "
+                "data sets are; leave it out for a table of your own"
+            )
+        stream = augmented(stream, config.augment_to, config.seed)
+    problem, learner = (functions or build_for)(config, stream.schema)
+    unjudged = last_unjudged_round(config, stream)
+    watch = InputWatch.of(stream.preprocessor) if isinstance(stream, TableStream) else None
+    loop = build_loop(config, problem, learner, scaler, unjudged, watch)
+    return Experiment(config, stream, problem, loop)
+
+
+def num_rounds(config: RunConfig, stream: Stream) -> int | None:
+    """Return how many rounds a run has; None if the stream does not know its end."""
+    return min(filter(None, (config.rounds, stream.num_tasks)), default=None)
+
+
+def last_unjudged_round(config: RunConfig, stream: Stream) -> int:
+    """Return the last round of the share that is only learned from.
+
+    With ``judge_from`` = 2/3 the rounds t with 3t > 2T are judged: the last third.
+    """
+    if not config.judge_from:
+        return 0
+    if stream.num_tasks is None:
+        raise FFMLError(
+            f"judge_from needs to know how many tasks there are, and '{stream.name}' does not say; "
+            "use judge_from 0"
+        )
+    # 2/3 of 9 rounds are 6, though the float 2/3 is a little less.
+    return math.floor(config.judge_from * (num_rounds(config, stream) or 0) + 1e-9)

@@ -1,0 +1,206 @@
+"""Where a run's stream comes from: a data set of the package, a table, or a database."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ffml.base import FFMLError, Stream
+from ffml.datasets import DATASETS, find, load
+from ffml.kinds import refuse_other_kinds
+from ffml.tables import (
+    Preprocessor,
+    Source,
+    TableStream,
+    guess_roles,
+    open_sql,
+    open_table,
+    public_url,
+    refuse_unknown,
+    table_stream,
+)
+from ffml.tables.scaling import RunningScaler
+
+SQL = "sql"  # `RunConfig.data` of a run on a database
+SQL_URL = "FFML_SQL_URL"  # the environment variable with a database's address
+TABLE_OPTIONS = (
+    *("label", "task", "time", "by", "order", "date_format"),
+    *("positive", "drop", "drop_missing", "query", "id"),
+)
+SET_OPTIONS = ("order", "date_format", "drop_missing", "intersect", "id")  # --set data.order=COLUMN
+_WORDS = ("label", "task", "time", "by", "order", "date_format", "query", "url", "id")
+TABLE_KINDS: dict[str, Any] = {
+    **dict.fromkeys(_WORDS, str),
+    **dict.fromkeys(("sensitive", "drop"), str | tuple[str, ...]),
+    **dict.fromkeys(("drop_missing", "intersect"), bool),
+    "positive": str | int | float | bool,
+}
+
+
+class Found(NamedTuple):
+    """What the data of a run are.
+
+    Args:
+        data: what `RunConfig.data` says: a data set's name, a table's path, or ``"sql"``.
+        options: its options, the roles of a table's columns filled in.
+        sql_url: the address of a database, which no file keeps.
+        source: a table or query that is open already, so that it is opened once a run.
+        guessed: parts of a table that nobody named, and the columns they were given to.
+    """
+
+    data: str
+    options: dict[str, Any]
+    sql_url: str | None = None
+    source: Source | None = None
+    guessed: Mapping[str, str] = MappingProxyType({})
+
+
+def find_data(data: str | None, options: dict[str, Any]) -> Found:
+    """Find out what the data are: a data set, a table, or a query on a database.
+
+    A query without an address goes to the database of the environment variable `SQL_URL`.
+    """
+    if data is not None and is_url(data):
+        return _table(SQL, options, data)
+    if data == SQL or (data is None and "query" in options):
+        return _table(SQL, options, os.environ.get(SQL_URL))
+    if data is None:
+        raise FFMLError("give a data set (see 'ffml datasets'), a table's path, or a database")
+    if not is_table(data):
+        return Found(find(data).name, options)
+    if "query" in options:
+        raise FFMLError(f"--query asks a database, and '{data}' is none; leave it out")
+    return _table(str(Path(data).resolve()), options)
+
+
+def find_table(data: str, options: dict[str, Any]) -> Found:
+    """Find out what the data are; they are read more than once, so a database is refused."""
+    if is_url(data) or data == SQL:
+        raise FFMLError("this command reads its data several times; save the query's rows as .csv")
+    return find_data(data, options)
+
+
+def as_given(option: str) -> str:
+    """Name an option of a table as the command line does.
+
+    >>> as_given("label"), as_given("order")
+    ('--label', 'data.order')
+    """
+    return f"data.{option}" if option in SET_OPTIONS else f"--{option}"
+
+
+def is_url(data: str) -> bool:
+    """Tell the address of a database.
+
+    >>> is_url("sqlite:///loans.db"), is_url("loans.csv")
+    (True, False)
+    """
+    return "://" in data
+
+
+def is_table(data: str) -> bool:
+    """Tell a table from the name of a data set.
+
+    >>> is_table("adult"), is_table("loans.csv"), is_table("sql")
+    (False, True, True)
+    """
+    if data in DATASETS:
+        return False
+    return data == SQL or Path(data).exists() or bool(Path(data).suffix) or "/" in data
+
+
+def open_source(data: str, options: dict[str, Any], sql_url: str | None = None) -> Source:
+    """Open a table or a query. The address of a database is not part of a run's config.
+
+    Args:
+        data: a path, or ``"sql"``.
+        options: ``query`` for a database.
+        sql_url: its address, perhaps with a password.
+    """
+    if data != SQL:
+        return open_table(data)
+    if not options.get("query"):
+        raise FFMLError("a database needs --query, such as --query 'SELECT * FROM loans'")
+    if not sql_url:
+        raise FFMLError(
+            f"give the database's address, such as sqlite:///loans.db, as DATA or in {SQL_URL}; "
+            "files do not keep it"
+        )
+    return open_sql(sql_url, options["query"])
+
+
+def _table(data: str, options: dict[str, Any], sql_url: str | None = None) -> Found:
+    """Open a table, and fill in the roles of columns that can only be one thing."""
+    _check_options(options)
+    source = open_source(data, options, sql_url)
+    for part in ("label", "task", "time", "order", "id", "sensitive", "drop"):
+        names = options.get(part) or ()
+        for name in (names,) if isinstance(names, str) else names:
+            refuse_unknown(part, name, source.columns)
+    guess = guess_roles(
+        source,
+        label=options.get("label"),
+        sensitive=options.get("sensitive", ()),
+        task=options.get("task", options.get("time")),
+        drop=[*options.get("drop", ()), *filter(None, [options.get("id")])],
+        positive=options.get("positive"),
+    )
+    found = {"label": guess.label, "sensitive": tuple(guess.sensitive)}
+    if guess.task not in (source.task, options.get("time")):  # a folder's files are its tasks
+        found["task"] = guess.task
+    roles = options | found | ({"url": public_url(sql_url)} if sql_url else {})
+    return Found(data, roles, sql_url, source, guess.guessed)
+
+
+def open_stream(
+    data: str,
+    options: dict[str, Any],
+    *,
+    seed: int,
+    data_home: str | None = None,
+    sql_url: str | None = None,
+    preprocessing: dict[str, Any] | None = None,
+    source: Source | None = None,
+) -> tuple[Stream, RunningScaler | None]:
+    """Open the stream of a run, and what standardises it if it does not come standardised.
+
+    A table's columns become features as ``preprocessing`` says (see `table_preprocessing`), or as
+    its first pass finds. A table or query that is open already (``source``) is not opened again.
+    """
+    if not is_table(data):
+        if data in DATASETS and (given := [name for name in TABLE_OPTIONS if name in options]):
+            raise FFMLError(
+                f"{as_given(given[0])} is for tables of your own; '{data}' is a data set"
+            )
+        return load(data, seed=seed, data_home=data_home, **options), None
+    _check_options(options)
+    roles = {k: v for k, v in options.items() if k not in ("query", "url")}
+    if preprocessing is not None:
+        roles["preprocessor"] = Preprocessor.from_json(preprocessing)
+    stream = table_stream(source or open_source(data, options, sql_url), **roles)
+    return stream, RunningScaler.empty(stream.preprocessor.scaled)
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Refuse options that a table does not have, or of another kind."""
+    if unknown := [name for name in options if name not in TABLE_KINDS]:
+        raise FFMLError(f"a table has no option '{unknown[0]}'; it takes {', '.join(TABLE_KINDS)}")
+    refuse_other_kinds(options, TABLE_KINDS)
+
+
+def table_preprocessing(stream: Stream) -> dict[str, Any] | None:
+    """Return how a table's columns became features, as JSON; None for a data set."""
+    return stream.preprocessor.to_json() if isinstance(stream, TableStream) else None
+
+
+def table_document(stream: Stream) -> dict[str, Any]:
+    """Return what a run's config keeps of a table: its fingerprint and the columns' roles."""
+    if not isinstance(stream, TableStream):
+        return {}
+    return {
+        "fingerprint": stream.fingerprint,
+        "roles": stream.roles.to_json(),
+        "labels": stream.labels,
+        "dropped_rows": stream.dropped_rows,
+    }

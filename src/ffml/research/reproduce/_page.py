@@ -1,0 +1,54 @@
+"""One HTML page with all items, which asks for nothing from elsewhere when it is opened."""
+
+import base64
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ffml.research.reproduce._setting import Setting
+from ffml.runs import durable
+
+PAGE = "index.html"
+
+
+def write_page(
+    folder: Path, setting: Setting, facts: dict[str, Any], records: Sequence[dict[str, Any]]
+) -> Path:
+    """Write index.html from the records of items of one setting.
+
+    Args:
+        folder: where the items' files are.
+        setting: that of all records.
+        facts: ``protocol``, ``command``, ``date``, ``took``, ``cores`` and ``versions``.
+        records: of `ffml.research.reproduce._files.write_item`, in the order of the page.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    source = (
+        resources.files("ffml.research.reproduce")
+        .joinpath("template.html")
+        .read_text(encoding="utf-8")
+    )
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    context = facts | {
+        "note": setting.note,
+        "repeats": len(setting.all_seeds),
+        "seeds": ", ".join(map(str, setting.all_seeds)),
+        "iterations": setting.document()["iterations"],
+        "items": [record | {"picture": _picture(folder, record)} for record in records],
+    }
+    page = folder / PAGE
+    durable.write_atomically(page, environment.from_string(source).render(context))
+    return page
+
+
+def _picture(folder: Path, record: dict[str, Any]) -> str:
+    """Return the figure as an address that holds it; empty for a table."""
+    for name in record["files"]:
+        if name.endswith(".svg"):
+            data = base64.b64encode((folder / name).read_bytes()).decode()
+            return f"data:image/svg+xml;base64,{data}"
+    return ""

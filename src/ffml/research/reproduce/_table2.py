@@ -1,0 +1,113 @@
+"""Table 2: end-task performance, ours beside the paper's."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ffml.research.reproduce._made import Entry, Made, TextTable
+from ffml.research.reproduce._paper import LABELS, PUBLISHED_VALUES, TABLE_2
+from ffml.research.reproduce._setting import Setting
+from ffml.studies.compare import summarise_results
+
+# Metric -> its name, and whether more is better.
+METRICS = {
+    "dp": ("DP ↑", True),
+    "eo": ("EO ↑", True),
+    "disc": ("Disc ↓", False),
+    "disc_rescaled": ("Disc ↓, rescaled", False),
+    "accuracy": ("accuracy, % ↑", True),
+}
+UNDEFINED = "–"
+
+
+def end_task(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sum up the last round.
+
+    Returns:
+        One row per data set, metric and method: ``mean`` and ``std`` over the ``repeats`` in which
+        it is defined, what the ``paper`` prints, and whether it is the ``best`` (``paper_best``)
+        of its line.
+    """
+    summary = summarise_results(frame, min_validation=0, part="last")
+    summary = summary[summary["metric"].isin(METRICS)].rename(columns={"seeds": "repeats"})
+    percent = summary["metric"] == "accuracy"
+    summary.loc[percent, ["mean", "std"]] *= 100
+    disc = summary[summary["metric"] == "disc"]
+    scaled = [rescaled(lines) for _, lines in disc.groupby("data", sort=False)]
+    table = pd.concat([summary, *scaled], ignore_index=True)
+    table["paper"] = [_printed(*place) for place in zip(*_places(table), strict=True)]
+    for column, best in (("mean", "best"), ("paper", "paper_best")):
+        table[best] = False
+        for (_, metric), lines in table.groupby(["data", "metric"], sort=False):
+            ranked = lines[column] if METRICS[str(metric)][1] else -lines[column]
+            table.loc[lines.index, best] = ranked == ranked.max()
+    columns = ["data", "metric", "label", "mean", "std", "repeats", "paper", "best", "paper_best"]
+    return table[columns]
+
+
+def rescaled(lines: pd.DataFrame) -> pd.DataFrame:
+    """Divide the discrimination of all methods by the largest, so that it is in [0, 1].
+
+    The paper does not print its formula; this one leaves 0 what it is, no discrimination.
+    """
+    largest = lines["mean"].max()
+    scale = largest if largest > 0 else 1.0
+    shares = {name: lines[name] / scale for name in ("mean", "std")}
+    return lines.assign(metric="disc_rescaled", **shares)
+
+
+def end_task_table(setting: Setting, frame: pd.DataFrame) -> Made:
+    """Write one table a data set; the best of every line is marked."""
+    numbers = end_task(frame)
+    tables = [
+        TextTable(str(data).capitalize(), ["metric", "", *LABELS.values()], _lines(rows), names=2)
+        for data, rows in numbers.groupby("data", sort=False)
+    ]
+    caption = (
+        "Decisions of the last round on the validation rows of the last task "
+        f"({setting.shares[0]:.0%} of its rows): mean ± standard deviation over "
+        f"{len(setting.all_seeds)} repeats. A number in brackets says in how many repeats a ratio "
+        "is defined, where not in all: it is not where everyone got the same decision, or where a "
+        "group (for EO, a group with one of the labels) has no rows. Disc is the gap in the rates "
+        "of positive decisions; rescaled, it is divided by the largest of the methods (the paper "
+        "rescales to [0, 1] without printing how). The best of every line is bold. "
+        f"{PUBLISHED_VALUES}"
+    )
+    return Made(caption, numbers, tables=tables)
+
+
+def _lines(rows: pd.DataFrame) -> list[list[Entry]]:
+    lines = []
+    for metric, (name, _) in METRICS.items():
+        found = rows[rows["metric"] == metric].set_index("label").reindex(list(LABELS.values()))
+        lines.append([Entry(name), Entry("here"), *_ours(found, int(rows["repeats"].max()))])
+        if found["paper"].notna().any():
+            printed = zip(found["paper"], found["paper_best"], strict=True)
+            entries = [Entry(f"{value:.2f}", bool(best)) for value, best in printed]
+            lines.append([Entry(name), Entry("paper"), *entries])
+    return lines
+
+
+def _ours(found: pd.DataFrame, repeats: int) -> list[Entry]:
+    digits = 1 if found["metric"].iloc[0] == "accuracy" else 2
+    entries = []
+    for row in found.to_dict("records"):
+        if not np.isfinite(row["mean"]):
+            entries.append(Entry(UNDEFINED))
+            continue
+        spread = f" ± {row['std']:.{digits}f}" if np.isfinite(row["std"]) else ""
+        fewer = f" ({row['repeats']})" if row["repeats"] < repeats else ""
+        entries.append(Entry(f"{row['mean']:.{digits}f}{spread}{fewer}", bool(row["best"])))
+    return entries
+
+
+def _places(table: pd.DataFrame) -> Sequence[pd.Series]:
+    return table["data"], table["metric"], table["label"]
+
+
+def _printed(data: str, metric: str, label: str) -> float:
+    """Return the paper's value; its Disc is rescaled, so it stands beside ours that is."""
+    name = {"disc_rescaled": "disc", "disc": ""}.get(metric, metric)
+    values = TABLE_2.get(data, {}).get(name)
+    return values[list(LABELS.values()).index(label)] if values else np.nan

@@ -1,0 +1,118 @@
+"""Which tasks a table holds, how large they are, and in which order they are played."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ffml.base import FFMLError
+from ffml.tables._disorder import refuse_disorder
+from ffml.tables._roles import Roles
+from ffml.tables._time import parse_time
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class TaskFit:
+    """The tasks seen so far, in the order of their first rows.
+
+    >>> import pyarrow as pa
+    >>> tasks = TaskFit()
+    >>> tasks.add(pa.array(["b", "b", "a", "b"]), pa.array(["2", "2", "10", "2"]))
+    >>> tasks.finish(Roles("y", ("sex",), "town"))
+    (('b', 'a'), (3, 1), False)
+    """
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, int] = {}
+        self._clustered = True
+        self._current: str | None = None
+        self._first_texts: dict[str, str] = {}  # the smallest order value as a text ...
+        self._first_numbers: dict[str, float] | None = {}  # ... and as a number, if all are
+
+    def add(self, task: "pa.Array", order: "pa.Array | None" = None) -> None:
+        """See the task, and the order value, of each row of a batch."""
+        encoded = task.dictionary_encode()
+        codes, names = np.asarray(encoded.indices), encoded.dictionary.to_pylist()
+        if self._clustered:
+            self._follow([names[codes[i]] for i in run_starts(codes)])
+        for name, size in zip(names, np.bincount(codes), strict=True):
+            self._sizes[name] = self._sizes.get(name, 0) + int(size)
+        if order is not None:
+            self._add_order(task, order)
+
+    def finish(self, roles: Roles) -> tuple[tuple[str, ...], tuple[int, ...], bool]:
+        """Return names and sizes as they are played, and whether the rows lie in that order."""
+        names = list(self._sizes)
+        if roles.by:
+            names.sort()  # as ISO writes periods, texts sort by time
+        elif order := roles.time or roles.order:
+            names = self._ordered(names, order)
+        else:
+            refuse_disorder(roles.task, names)
+        in_place = self._clustered and names == list(self._sizes)
+        return tuple(names), tuple(self._sizes[name] for name in names), in_place
+
+    def _follow(self, runs: list[str]) -> None:
+        """Notice a task that comes back after another one."""
+        opened = set(self._sizes)
+        for name in runs:
+            if name != self._current and name in opened:
+                self._clustered = False
+                return
+            opened.add(name)
+            self._current = name
+
+    def _add_order(self, task: "pa.Array", order: "pa.Array") -> None:
+        import pyarrow as pa
+
+        for name, first in _smallest(task, order):
+            known = self._first_texts.get(name, first)
+            self._first_texts[name] = min(known, first)
+        if self._first_numbers is None:
+            return
+        try:
+            numbers = order.cast(pa.float64())
+        except pa.ArrowInvalid:
+            self._first_numbers = None
+            return
+        for name, value in _smallest(task, numbers):
+            self._first_numbers[name] = min(self._first_numbers.get(name, value), value)
+
+    def _ordered(self, names: list[str], order: str) -> list[str]:
+        if without := [name for name in names if name not in self._first_texts]:
+            raise FFMLError(
+                f"task {without[0]!r} has no value in the order column {order!r}; fill one in"
+            )
+        numbers = self._first_numbers
+        # sorted() is stable: tasks of the same value stay in the order of their first rows.
+        if numbers is not None:
+            return sorted(names, key=lambda name: numbers[name])
+        ordered = sorted(names, key=lambda name: self._first_texts[name])
+        self._refuse_unsortable(ordered, order)
+        return ordered
+
+    def _refuse_unsortable(self, names: list[str], order: str) -> None:
+        """Refuse times that are written so that texts do not sort as times do."""
+        firsts = [self._first_texts[name] for name in names]
+        moments = [parse_time(first) for first in firsts]
+        known = [moment.date for moment in moments if moment]
+        if len(known) == len(firsts) and known != sorted(known):
+            raise FFMLError(
+                f"order column {order!r} holds times such as {firsts[0]!r}, which do not sort as "
+                f"texts; give it as --time '{order}'"
+            )
+
+
+def run_starts(codes: np.ndarray) -> np.ndarray:
+    """Return where a new run of equal codes starts."""
+    return np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+
+
+def _smallest(task: "pa.Array", values: "pa.Array") -> list[tuple]:
+    """Return each task with its smallest value; tasks without one are left out."""
+    import pyarrow as pa
+
+    found = pa.table({"task": task, "value": values}).group_by("task").aggregate([("value", "min")])
+    pairs = zip(found["task"].to_pylist(), found["value_min"].to_pylist(), strict=True)
+    return [(name, value) for name, value in pairs if value is not None]

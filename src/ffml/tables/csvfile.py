@@ -1,0 +1,130 @@
+"""The package's own CSV files: any text comes back as it was, and none is taken for a formula.
+
+Spreadsheets run a cell that begins with ``=``, ``+``, ``-`` or ``@``, or with a tab or a new line
+before it. A text that begins so and is no number is written with an apostrophe before it, which
+`csv_rows` takes off again.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ffml.base import FFMLError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+# Also as full-width letters, and with apostrophes already there, so that taking one off is safe.
+# Python and Arrow (RE2) read both in the same way.
+FORMULA = "^'*[=+\\-@\\t\\r\\n＝＋－＠]"
+NUMBER = "[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|inf|nan)"
+LONGEST_CELL = 2**31 - 1
+_FORMULA, _NUMBER = re.compile(FORMULA), re.compile(NUMBER)
+_QUOTED = re.compile('[",\r\n]')
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Write rows of cells as lines; None is an empty cell.
+
+    >>> csv_text([["task", "dp"], ["a,b", 0.5], ["=1+1", -1]])
+    'task,dp\\n"a,b",0.5\\n\\'=1+1,-1\\n'
+    """
+    return "".join(_line([_cell(value) for value in row]) for row in rows)
+
+
+def table_text(rows: Sequence[Mapping[str, Any]], header: bool = True) -> str:
+    """Write rows that name their cells, all in the order of the first one."""
+    if not rows:
+        return ""
+    lines = [list(rows[0])] if header else []
+    return csv_text([*lines, *([row[name] for name in rows[0]] for row in rows)])
+
+
+def frame_text(frame: "pd.DataFrame") -> str:
+    """Write a data frame without its index; numbers have six digits, undefined ones are empty."""
+    cells = frame.astype(object).where(frame.notna(), None)
+    rows = cells.itertuples(index=False, name=None)
+    return csv_text([frame.columns, *([_six_digits(value) for value in row] for row in rows)])
+
+
+def guarded_batch(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Put the apostrophes into Arrow's columns of texts, for Arrow to write them."""
+    import pyarrow as pa
+
+    arrays = [_guarded(column) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(arrays, names=[_cell(name) for name in batch.schema.names])
+
+
+def csv_rows(text: str) -> list[list[str]]:
+    """Read rows back; lines without anything are left out.
+
+    >>> csv_rows("task,dp\\n'=1+1,-1\\n")
+    [['task', 'dp'], ['=1+1', '-1']]
+    """
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        # newline="": only these end a line: \n, \r\n, \r. `splitlines` knows eight more.
+        reader = csv.reader(io.StringIO(text, newline=""))
+        rows = [row for row in reader if row]
+    finally:
+        csv.field_size_limit(before)
+    return [[_bare(cell) for cell in row] for row in rows] if "'" in text else rows
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    """Read a file of the package's, its header first; all rows are as long as it."""
+    try:
+        rows = csv_rows(path.read_bytes().decode())
+    except FileNotFoundError:
+        raise FFMLError(
+            f"{path} is missing: give a directory that a run wrote, or resume the run first"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FFMLError(f"{path} cannot be read ({error}); resume the run to mend it") from None
+    if any(len(row) != len(rows[0]) for row in rows):
+        raise FFMLError(f"{path} has a row that is not whole: resume the run, or delete that row")
+    return rows
+
+
+def _line(cells: list[str]) -> str:
+    return (",".join(map(_quoted, cells)) if cells != [""] else '""') + "\n"
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell
+
+
+def _cell(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def _guarded(values: "pa.Array") -> "pa.Array":
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from ffml.tables._columns import is_text
+
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if not is_text(values.type):
+        return values
+    values = values.cast(pa.string())
+    formula = pc.match_substring_regex(values, FORMULA)
+    number = pc.match_substring_regex(values, f"^({NUMBER})$")
+    guarded = pc.binary_join_element_wise("'", values, "")
+    return pc.if_else(pc.and_not(formula, number), guarded, values)
+
+
+def _bare(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def _six_digits(value: Any) -> Any:
+    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else value

@@ -1,0 +1,65 @@
+"""Memory is bounded by a task and some batches of rows, whatever the size of the table."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILE_MB, LIMIT_MB, TASKS, WARM_UP = 80, 26, 120, 10
+
+# The first stream pays for what is loaded once and fills Arrow's read-ahead; the second one is
+# twelve times as long, and may add no more than the limit, a third of its file. How far Arrow's
+# threads read ahead is a matter of timing: 0 to 15 MB were seen, with files of 40 and of 80 MB.
+MEASURE = """
+import sys
+from ffml.tables import table_stream
+
+def peak():
+    status = open("/proc/self/status").read()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+def play(path):
+    stream = table_stream(path, label="y", sensitive="sex", task="town")
+    return stream.tasks.__name__, sum(len(task.y) for task in stream.tasks())
+
+play(sys.argv[1])
+before = peak()
+print(*play(sys.argv[2]), peak() - before)
+"""
+
+
+def blocks_of_a_task():
+    """Return the rows of a task in blocks, with @ for the task's name."""
+    line = "{0}.25,{1},{2}.5e-3,{3},job {1},{4},{5},@\n"
+    block = "".join(
+        line.format(i, i % 9, i * 7, 100_000 + i, "FM"[i % 2], i // 2 % 2) for i in range(200)
+    )
+    return [block] * (FILE_MB * 1_000_000 // TASKS // len(block))
+
+
+def write(path, tasks, clustered):
+    blocks, names = blocks_of_a_task(), [f"town {i:02}" for i in range(tasks)]
+    ordered = (
+        [(b, n) for n in names for b in blocks]
+        if clustered
+        else ([(b, n) for b in blocks for n in names])
+    )
+    with path.open("w") as file:
+        file.write("a,b,c,d,job,sex,y,town\n")
+        file.writelines(block.replace("@", name) for block, name in ordered)
+    return 200 * len(ordered)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory: Linux only")
+@pytest.mark.parametrize("clustered", [True, False])
+def test_a_table_larger_than_the_memory_it_may_use(tmp_path, clustered):
+    write(tmp_path / "small.csv", WARM_UP, clustered)
+    num_rows = write(tmp_path / "large.csv", TASKS, clustered)
+    assert (tmp_path / "large.csv").stat().st_size > 3 * LIMIT_MB * 1e6
+    command = [sys.executable, "-c", MEASURE, "small.csv", "large.csv"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    way, rows, megabytes = result.stdout.split()
+    assert way == ("in_place" if clustered else "set_aside")
+    assert int(rows) == num_rows
+    assert float(megabytes) < LIMIT_MB
