@@ -1,0 +1,112 @@
+"""Rows that come again: unchanged ones are passed over, labels that have arrived are labels."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ffml.base import FFMLError, Schema, Task
+from ffml.runs._people import fingerprints, names_of
+from ffml.store import Labels, Round, Store
+
+MOST_NAMED = 3  # ids and columns that a message names
+
+
+class Again(NamedTuple):
+    """A task of the past that was given again."""
+
+    rows: int  # unchanged
+    labels: Labels  # that have arrived since
+
+
+def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Again:
+    """Compare a task with what the ledger knows of it, whatever the order of its rows.
+
+    Args:
+        store: the ledger.
+        before: the task there.
+        task: as it was given now.
+        schema: of both.
+
+    Raises:
+        FFMLError: a person has changed, is new to the task, or has another label than before.
+    """
+    prints = fingerprints(task, schema)
+    names = names_of(task, prints.rows)
+    kept = store.decisions(round=before.round, columns=("id", "content", "label"))
+    contents = dict(zip(kept["id"], kept["content"], strict=True))
+    labels = dict(zip(kept["id"], kept["label"], strict=True))
+    changed = [
+        name
+        for name, content in zip(names, prints.rows.tolist(), strict=True)
+        if contents.get(name) != content
+    ]
+    if changed:
+        columns = _different(before.document, prints.columns) if len(names) == len(contents) else []
+        raise _changed(task.name, changed, [c for c in changed if c not in contents], columns)
+    given = dict(zip(names, task.y.tolist(), strict=True))
+    arrived = _by_name(given, labels) if task.ids is not None else _by_content(given, labels)
+    contradictions = [n for n, y in arrived.items() if _known(labels[n]) and labels[n] != y]
+    if contradictions:
+        first = contradictions[0]
+        raise FFMLError(
+            f"id {first!r} of task {task.name!r} has label {int(labels[first])} in the ledger and "
+            f"{arrived[first]} now ({len(contradictions)} such); if the new labels are right, give "
+            "them to 'ffml label --correct'"
+        )
+    ids = list(arrived)
+    return Again(
+        len(names),
+        Labels(ids, np.array([arrived[n] for n in ids], np.int64), [task.name] * len(ids)),
+    )
+
+
+def _by_name(given: Mapping[str, int], labels: Mapping[str, Any]) -> dict[str, int]:
+    """Return the labels that differ from those known."""
+    return {name: y for name, y in given.items() if y >= 0 and labels[name] != y}
+
+
+def _by_content(given: Mapping[str, int], labels: Mapping[str, Any]) -> dict[str, int]:
+    """Likewise for rows named by their content: equal rows share their labels in any order."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in given:
+        alike[name.rpartition("-")[0]].append(name)
+    arrived: dict[str, int] = {}
+    for names in alike.values():
+        now = Counter(given[name] for name in names if given[name] >= 0)
+        known = Counter(int(labels[name]) for name in names if _known(labels[name]))
+        if lost := known - now:
+            if sum(now.values()) < sum(known.values()):
+                continue  # fewer labels than before: nothing has arrived
+            name = next(n for n in names if _known(labels[n]) and int(labels[n]) in lost)
+            arrived[name] = 1 - int(labels[name])
+            continue
+        waiting = [name for name in names if not _known(labels[name])]
+        arrived |= dict(zip(waiting, (now - known).elements(), strict=False))
+    return arrived
+
+
+def _known(label: Any) -> bool:
+    return label is not None and label >= 0
+
+
+def _different(document: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
+    before = document.get("columns", {})
+    return [name for name, total in columns.items() if before.get(name, total) != total]
+
+
+def _changed(
+    task: str, changed: Sequence[str], strangers: Sequence[str], columns: Sequence[str]
+) -> FFMLError:
+    some = ", ".join(repr(name) for name in changed[:MOST_NAMED])
+    which = f" in {', '.join(columns[:MOST_NAMED])}" if columns else ""
+    if len(strangers) == len(changed) and not columns:
+        return FFMLError(
+            f"task {task!r} was decided about before, and {len(changed)} of the rows given for it "
+            f"now are new ({some}); give new people a task of their own, or leave them out"
+        )
+    return FFMLError(
+        f"the past has changed: {len(changed)} people of task {task!r} are not what they were when "
+        f"they were decided about{which} ({some}); put them back, or leave the task out"
+    )

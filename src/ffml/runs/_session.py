@@ -1,0 +1,137 @@
+"""A run that is open to learn: its ledger, how it plays, and where it stands."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ffml.base import FFMLError, Schema, Task
+from ffml.forks import refuse_after_fork
+from ffml.online.loop import Loop, start, step
+from ffml.online.state import LoopState, Round
+from ffml.recipe.build import Experiment, build_loop
+from ffml.recipe.config import RunConfig
+from ffml.recipe.sharing import shared_functions
+from ffml.runs._config import run_config
+from ffml.runs._documents import schema_from
+from ffml.runs._people import Fingerprints, fingerprints, names_of
+from ffml.runs._rounds import round_document
+from ffml.runs._state import StateWriter, read_state
+from ffml.online.drift import InputWatch
+from ffml.store import Decided, Store, Transaction
+from ffml.tables import Preprocessor
+from ffml.tables.scaling import RunningScaler
+
+
+class Session:
+    """Plays tasks and writes each to the ledger: a round is one transaction.
+
+    What the loop knows is a value. It is replaced once the ledger has it, so that a failure of any
+    kind leaves ledger and state as they were.
+    """
+
+    def __init__(self, store: Store, config: RunConfig, loop: Loop, state: LoopState) -> None:
+        self.store, self.config, self.loop, self.state = store, config, loop, state
+        self.version = 0  # of the newest state in the ledger
+        self._writer = StateWriter()
+
+    @classmethod
+    def begin(cls, store: Store, experiment: Experiment) -> "Session":
+        """Stand before the first round of a new run."""
+        return cls(store, experiment.config, experiment.loop, experiment.state)
+
+    @classmethod
+    def resume(cls, store: Store) -> "Session":
+        """Stand where the ledger's newest version stood."""
+        refuse_after_fork()
+        config = run_config(store.document("config")["run"])
+        schema, preprocessing = schema_from(store.document("schema")), store.document("preprocessing")
+        built = shared_functions(config, schema)
+        loop = build_loop(config, built, schema, store.document("judge_after") or 0)
+        session = cls(store, config, loop, start(loop, *_inputs(preprocessing)))
+        newest = store.latest_version()
+        if newest is not None:
+            if newest.state is None:
+                raise FFMLError(f"{store.name} lacks the bytes of its newest version; restore a copy")
+            session.state = read_state(session.state, newest.state, newest.blobs)
+            session.version = newest.number
+        return session
+
+    @property
+    def schema(self) -> Schema:
+        """What all tasks have in common."""
+        return self.loop.schema
+
+    def play(self, task: Task, who: str, keep_features: bool = False) -> Round:
+        """Play one task and make it safe."""
+        prints = fingerprints(task, self.schema)
+        names = names_of(task, prints.rows)
+        task = task._replace(ids=np.array(names, object))
+        state, record = step(self.loop, self.state, task)
+        with self.store.transaction(who, f"round {state.round}: {task.name}") as ledger:
+            status = "decided" if any(one.round == state.round for one in state.waiting) else "learned"
+            document = round_document(record) | {"columns": prints.columns}
+            number = ledger.put_round(task.name, status, document)
+            x = task.x if keep_features else None
+            people = decided_rows(self.schema, task, prints, record.decided, self.version, x)
+            ledger.add_decisions(number, people)
+            self._put_learned(ledger, state)
+            version = self.put_state(ledger, state, number)
+        self.state, self.version = state, version
+        return record
+
+    def put_state(self, ledger: Transaction, state: LoopState, number: int | None = None) -> int:
+        """Write a state as the next version; return its number."""
+        saved = self._writer.write(state)
+        return ledger.put_version({"round": state.round}, saved.data, saved.parts, saved.new, number)
+
+    def _put_learned(self, ledger: Transaction, state: LoopState) -> None:
+        """Say of tasks that waited and were learned from now that they were."""
+        still = {one.round for one in state.waiting if not one.learned}
+        for one in self.state.waiting:
+            if not one.learned and one.round not in still:
+                ledger.set_status(one.task.name, "learned")
+
+
+def decided_rows(
+    schema: Schema,
+    task: Task,
+    prints: Fingerprints,
+    decided: Any,
+    version: int,
+    x: np.ndarray | None = None,
+) -> Decided:
+    """Return a task's people as the ledger keeps them; rows that were adapted to have no decision."""
+    n = len(task.y)
+    probability, decision, unpriced = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
+    probability[decided.rows] = decided.probabilities
+    decision[decided.rows] = decided.logits > 0
+    unpriced[decided.rows] = decided.unpriced
+    return Decided(
+        ids=[str(name) for name in task.ids],
+        groups=group_names(schema, task.groups),
+        version=version,
+        probability=probability,
+        decision=decision,
+        unpriced=unpriced,
+        label=np.asarray(task.y, np.int64),
+        content=prints.rows,
+        x=x,
+    )
+
+
+def group_names(schema: Schema, groups: np.ndarray) -> dict[str, list[str | None]]:
+    """Return each person's groups by column; None where a group is not known."""
+    return {
+        column.name: [column.groups[code] if code >= 0 else None for code in groups[:, i].tolist()]
+        for i, column in enumerate(schema.sensitive)
+    }
+
+
+def _inputs(
+    preprocessing: Mapping[str, Any] | None,
+) -> tuple[RunningScaler | None, InputWatch | None]:
+    if preprocessing is None:
+        return None, None
+    preprocessor = Preprocessor.from_json(preprocessing)
+    return RunningScaler.empty(preprocessor.scaled), InputWatch.of(preprocessor)

@@ -1,0 +1,173 @@
+"""A loop's state as bytes, and back.
+
+Tasks in memory and tasks that wait for labels never change once kept. Each is a part of its own,
+named by its checksum, so that a version of the state stays small.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ffml.base import FFMLError, LabelledTask, Task
+from ffml.online.drift import InputWatch
+from ffml.online.judge import Decided
+from ffml.online.memory import Memory
+from ffml.online.state import LoopState
+from ffml.online.waiting import Waiting
+from ffml.runs._trees import leaves_by_name, restored_tree
+from ffml.store.container import Packed, pack, unpack
+from ffml.tables.scaling import RunningScaler
+
+LEARNER, FEATURES = "learner", "features"
+_SCALER, _INPUTS, _LABELS = "scaler.", "inputs.", "labels."
+_WATCHED = tuple(name for name in InputWatch._fields if name != "columns")
+
+
+class SavedState(NamedTuple):
+    """The bytes of a state, the parts that it refers to, and those of them that are new."""
+
+    data: bytes
+    parts: tuple[str, ...]
+    new: dict[str, bytes]
+
+
+class StateWriter:
+    """Turns states into bytes; remembers which parts it has written before."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, tuple[Any, str]] = {}  # by identity; the object is kept alive
+
+    def write(self, state: LoopState) -> SavedState:
+        """Return a state as bytes."""
+        before, self._names = self._names, {}
+        new: dict[str, bytes] = {}
+        tasks = [self._name(task, pack_task, before, new) for task in state.memory.tasks]
+        waiting = [
+            {"part": self._name(one.task.x, _pack_waiting(one), before, new)}
+            | {"round": one.round, "name": one.task.name, "learned": one.learned}
+            for one in state.waiting
+        ]
+        document = {
+            "kind": "state",
+            "round": state.round,
+            "memory": {"seen": state.memory.seen, "tasks": tasks},
+            "waiting": waiting,
+        }
+        parts = tuple(dict.fromkeys([*tasks, *(one["part"] for one in waiting)]))
+        return SavedState(pack(document, state_arrays(state)).data, parts, new)
+
+    def _name(self, value: Any, packed: Any, before: dict, new: dict[str, bytes]) -> str:
+        known = before.get(id(value)) or self._names.get(id(value))
+        if known is None:
+            found: Packed = packed(value)
+            new[found.sha256] = found.data
+            known = (value, found.sha256)
+        self._names[id(value)] = known
+        return known[1]
+
+
+def state_arrays(state: LoopState) -> dict[str, np.ndarray]:
+    """Name all arrays of a state but those of its parts."""
+    return {
+        "violation": state.violation,
+        "clipped_violation": state.clipped_violation,
+        **leaves_by_name(state.learner, LEARNER),
+        **leaves_by_name(state.features, FEATURES),
+        **scaler_arrays(state.scaler),
+        **watch_arrays(state.watch),
+        **{f"{_LABELS}{one.round}": np.asarray(one.task.y) for one in state.waiting},
+    }
+
+
+def read_state(start: LoopState, data: bytes, parts: Mapping[str, bytes]) -> LoopState:
+    """Read a state back.
+
+    Args:
+        start: the state that the same loop begins with; it says which arrays there are.
+        data: of `SavedState`.
+        parts: the bytes of its parts by name.
+
+    Raises:
+        FFMLError: it is damaged, or belongs to a loop that was built in another way.
+    """
+    document, arrays = unpack(data, "the saved state")
+    scaler = scaler_from(arrays)
+    if (scaler is None) != (start.scaler is None):
+        raise FFMLError("the saved state has features scaled in another way; use the ffml of then")
+    return start._replace(
+        round=document["round"],
+        learner=restored_tree(start.learner, LEARNER, arrays),
+        features=restored_tree(start.features, FEATURES, arrays),
+        scaler=scaler,
+        watch=watch_from(start.watch, arrays),
+        memory=Memory(
+            tuple(read_task(parts[name]) for name in document["memory"]["tasks"]),
+            document["memory"]["seen"],
+        ),
+        waiting=tuple(
+            _read_waiting(one, parts[one["part"]], arrays[f"{_LABELS}{one['round']}"])
+            for one in document["waiting"]
+        ),
+        violation=arrays["violation"],
+        clipped_violation=arrays["clipped_violation"],
+    )
+
+
+def pack_task(task: LabelledTask) -> Packed:
+    """Return a task of the memory as bytes."""
+    return pack({"kind": "task"}, task._asdict())
+
+
+def read_task(data: bytes) -> LabelledTask:
+    """Read a task of the memory back."""
+    return LabelledTask(**unpack(data, "a task in memory").arrays)
+
+
+def _pack_waiting(one: Waiting) -> Any:
+    """Pack all of a waiting task but its labels, which change."""
+
+    def packed(_: Any) -> Packed:
+        ids = None if one.task.ids is None else [str(name) for name in one.task.ids]
+        arrays = {"x": one.task.x, "groups": one.task.groups, **one.decided._asdict()}
+        return pack({"kind": "waiting", "ids": ids}, arrays)
+
+    return packed
+
+
+def _read_waiting(entry: Mapping[str, Any], data: bytes, labels: np.ndarray) -> Waiting:
+    document, arrays = unpack(data, "a waiting task")
+    ids = None if document["ids"] is None else np.array(document["ids"], object)
+    task = Task(entry["name"], arrays["x"], labels, arrays["groups"], ids=ids)
+    decided = Decided(*(arrays[name] for name in Decided._fields))
+    return Waiting(entry["round"], task, decided, entry["learned"])
+
+
+def scaler_arrays(scaler: RunningScaler | None) -> dict[str, np.ndarray]:
+    """Name the arrays of a scaler."""
+    if scaler is None:
+        return {}
+    return {f"{_SCALER}{name}": np.asarray(array) for name, array in scaler._asdict().items()}
+
+
+def scaler_from(arrays: Mapping[str, np.ndarray]) -> RunningScaler | None:
+    """Find the scaler among arrays."""
+    names = [f"{_SCALER}{field}" for field in RunningScaler._fields]
+    return RunningScaler(*(arrays[name] for name in names)) if names[0] in arrays else None
+
+
+def watch_arrays(watch: InputWatch | None) -> dict[str, np.ndarray]:
+    """Name the arrays of what is known of inputs."""
+    if watch is None:
+        return {}
+    return {_INPUTS + name: np.asarray(getattr(watch, name), float) for name in _WATCHED}
+
+
+def watch_from(watch: InputWatch | None, arrays: Mapping[str, np.ndarray]) -> InputWatch | None:
+    """Find what is known of inputs among arrays."""
+    if watch is None or _INPUTS + _WATCHED[0] not in arrays:
+        return watch
+    found = {name: arrays[_INPUTS + name] for name in _WATCHED}
+    if any(found[name].shape != np.shape(getattr(watch, name)) for name in _WATCHED):
+        raise FFMLError("the saved state has other input columns than the table; restore the table")
+    return InputWatch(watch.columns, **found)
