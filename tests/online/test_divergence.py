@@ -22,7 +22,7 @@ from ffml.runs.artifact import load_model
 from ffml.runs.container import pack, read
 from ffml.runs.directory import RunDirectory
 from ffml.runs.generations import newest_generation
-from ffml.runs.trees import leaves_by_name
+from ffml.runs._trees import leaves_by_name
 from ffml.studies.compare import RunSpec, Store, run_cells
 
 STEEP = {

@@ -26,7 +26,7 @@ from ffml.runs.directory import RunDirectory, differences
 from ffml.runs.files import plain
 from ffml.runs.generations import generations
 from ffml.runs.history import history_arrays, history_document, rounds_from
-from ffml.runs.trees import leaves_by_name, restored_tree
+from ffml.runs._trees import leaves_by_name, restored_tree
 
 
 @pytest.fixture(scope="module")

@@ -108,7 +108,7 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     from ffml.runs.checkpoint import Checkpoints
     from ffml.runs.config import run_config
     from ffml.runs.predict import preprocessor_of
-    from ffml.runs.trees import leaves_by_name
+    from ffml.runs._trees import leaves_by_name
     from ffml.tables import labelled_task, open_table
 
     support = open_table(write_loans(tmp_path / "support.csv", months=1, seed=9))

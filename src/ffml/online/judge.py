@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from ffml import metrics
-from ffml.base import Array, Batch, Learner, Params, Problem, Schema, Task, Unlabelled
+from ffml.base import Array, Batch, Problem, Schema, Task
 from ffml.methods.trust import balanced_support
 from ffml.metrics.reliability import COUNTS, NUM_BINS, reliability_counts
 from ffml.online.memory import bucket
@@ -16,7 +16,6 @@ from ffml.problem.gaps import effective_rows, judged_gaps, judged_higher_rates, 
 from ffml.problem.notions import decision
 
 SMALLEST_BUCKET = 256
-MOST_UNLABELLED = 4096  # people whose features an adaptation looks at
 
 
 class Split(NamedTuple):
@@ -71,21 +70,6 @@ def support_batch(
     return balanced_support(task.x, memberships, pools, shots, rates)
 
 
-def with_people(support: Batch, learner: Learner, x: np.ndarray, rng: np.random.Generator) -> Batch:
-    """Add the features of the people to be decided about, if the learner looks at them.
-
-    They are padded like `padded_batch`; of very many, some are taken at random.
-    """
-    if not learner.traits.uses_unlabelled:
-        return support
-    if len(x) > MOST_UNLABELLED:
-        x = x[np.sort(rng.permutation(len(x))[:MOST_UNLABELLED])]
-    missing = bucket(len(x), SMALLEST_BUCKET) - len(x)
-    weight = np.pad(np.ones(len(x), np.float32), (0, missing))
-    people = Unlabelled(np.pad(x, ((0, missing), (0, 0))), weight)
-    return support._replace(unlabelled=people)
-
-
 def padded_batch(task: Task, schema: Schema, rows: np.ndarray) -> Batch:
     """Take rows as they are, padded to a power of four, so that few shapes are ever compiled."""
     missing = bucket(len(rows), SMALLEST_BUCKET) - len(rows)
@@ -99,22 +83,6 @@ def padded_batch(task: Task, schema: Schema, rows: np.ndarray) -> Batch:
         pool_size=np.int32(len(rows)),
         distinct_share=mask,
     )
-
-
-def judge(
-    problem: Problem, learner: Learner, params: Params, task: Task, schema: Schema, rows: np.ndarray
-) -> Judgement:
-    """Decide on the validation rows and compare with their labels and groups."""
-    return judge_decisions(problem, schema, task, decisions(learner, params, task, rows))
-
-
-def decisions(learner: Learner, params: Params, task: Task, rows: np.ndarray) -> Decided:
-    """Decide about rows, padded like `padded_batch`."""
-    missing = bucket(len(rows), SMALLEST_BUCKET) - len(rows)
-    x = np.pad(task.x[rows], ((0, missing), (0, 0)))
-    said = [np.asarray(part)[: len(rows)] for part in learner.predict(params, x)]
-    logits, probability, unpriced = said
-    return Decided(rows, logits.astype(np.float32), probability.astype(float), unpriced > 0)
 
 
 def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decided) -> Judgement:

@@ -2,29 +2,29 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from ffml.base import (
-    Features,
-    FFMLError,
     LabelledTask,
     Learner,
     Pair,
-    Params,
     Problem,
-    Schema,
     Stream,
     Task,
     pair_of,
 )
-from ffml.border import at_least
 from ffml.draws import DRAW, KEEP, SPLIT, draws
-from ffml.online.decide import adapt_to, asked, refuse_divergence
+from ffml.online.decide import (
+    Known,
+    decided_about,
+    described_by,
+    find_rule,
+    met_lately,
+    refuse_divergence,
+)
 from ffml.online.drift import Drift, InputWatch
 from ffml.online.judge import (
     NO_DECISION,
@@ -32,80 +32,22 @@ from ffml.online.judge import (
     Decided,
     Judgement,
     Split,
-    decisions,
     judge_decisions,
     not_judged,
     split_rows,
 )
 from ffml.online.memory import (
     Memory,
-    MemorySettings,
     draw_tasks,
     padded_rows,
     padded_tasks,
     remember,
 )
-from ffml.online.state import LoopState, Round
+from ffml.online.state import Loop, LoopState, Round
 from ffml.online.waiting import Waiting, labelled_rows, split_by_label
 from ffml.runtime import compiled, shard_tasks
 from ffml.tables.scaling import RunningScaler
 from ffml.threads import one_thread
-
-
-def check_judging(validation_fraction: float, shots: int, judge_min_rows: int) -> None:
-    """Refuse settings of a round that cannot work."""
-    if not 0 < validation_fraction < 1:
-        raise FFMLError(f"validation_fraction must be between 0 and 1, got {validation_fraction}")
-    at_least(1, shots=shots)
-    at_least(0, judge_min_rows=judge_min_rows)
-
-
-@dataclass(frozen=True)
-class Loop:
-    """How one task after another is played; what is known in between is a `LoopState`.
-
-    In round t the learner decides with what it knew before (adapted to the task's support
-    rows), is judged on the validation rows, and only then sees the whole task. Rounds up to
-    ``judge_after``, and those with fewer validation rows than ``judge_min_rows``, are learned from
-    without a decision: some methods take long to decide.
-
-    Labels may come later. With a ``label_delay`` of d the labels of round t are known after the
-    decision of round t + d: nothing supports a decision, all rows judge it, and the task is learned
-    from then. Where a task lacks labels itself (-1), its labelled rows support the decision about
-    the others, and it waits until it has `enough_labels`.
-    """
-
-    problem: Problem
-    learner: Learner
-    schema: Schema
-    features: Features | None = None  # columns to be added to what is told of people
-    seed: int = 0
-    validation_fraction: float = 0.5
-    shots: int = 100
-    memory_settings: MemorySettings = field(default_factory=MemorySettings)
-    judge_after: int = 0
-    judge_min_rows: int = 0
-    label_delay: int = 0
-    step_sizes: tuple[str, ...] | None = ()  # settings to lower on divergence; None: go on
-
-    def __post_init__(self) -> None:
-        check_judging(self.validation_fraction, self.shots, self.judge_min_rows)
-        at_least(0, judge_after=self.judge_after, label_delay=self.label_delay)
-        self.memory_settings.validate()
-
-    @cached_property
-    def adapt(self) -> Any:
-        """``learner.adapt``, compiled if it can be."""
-        return compiled(self.learner.adapt) if self.learner.traits.pure else self.learner.adapt
-
-    @cached_property
-    def update(self) -> Any:
-        """``learner.update``, compiled if it can be."""
-        return compiled(self.learner.update) if self.learner.traits.pure else self.learner.update
-
-    def key(self, round_: int) -> Any:
-        """Return JAX's random numbers of a round."""
-        return jax.random.fold_in(jax.random.key(self.seed), round_)
 
 
 class Arrived(NamedTuple):
@@ -132,7 +74,9 @@ def start(
     learner = jax.device_get(init(loop.key(0)))
     features = None if loop.features is None else loop.features.init()
     nothing = np.zeros(loop.problem.num_constraints)
-    return LoopState(0, learner, features, scaler, watch, Memory(), (), nothing, nothing)
+    schema = loop.schema if loop.features is None else loop.features.schema
+    recent = np.zeros((0, schema.num_columns), np.float32)
+    return LoopState(0, learner, features, scaler, watch, Memory(), (), nothing, nothing, recent)
 
 
 def step(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Round]:
@@ -143,8 +87,9 @@ def step(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Round]:
     """
     with one_thread():
         began = time.perf_counter()
-        state, arrived = arrive(loop, state, task)
-        rows, decided, judgement = _judged(loop, state, arrived)
+        before = state
+        state, arrived = arrive(loop, before, task)
+        rows, decided, judgement = _judged(loop, before, arrived)
         measured = np.nan_to_num(judgement.constraint)
         state = state._replace(
             violation=state.violation + measured,
@@ -180,62 +125,31 @@ def pair(loop: Loop, state: LoopState) -> Pair:
     return pair_of(knowledge(loop, state), loop.problem.num_constraints)
 
 
-def prepared(loop: Loop, state: LoopState, x: np.ndarray) -> np.ndarray:
-    """Describe and standardise features of people that the loop has not met, as they came."""
-    return _scaled(state, _described(loop, state, x))
+def known(loop: Loop, state: LoopState) -> Known:
+    """Return what decisions need of a state."""
+    return Known(state.round, knowledge(loop, state), state.features, state.scaler, state.recent)
 
 
 def arrive(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Arrived]:
     """Begin a round: describe and standardise the task, and split its rows."""
     drift = () if state.watch is None else tuple(state.watch.compare(task))
-    described = task._replace(x=_described(loop, state, task.x))
+    described = task._replace(x=described_by(loop, state.features, task.x))
     state = state._replace(
         round=state.round + 1,
         watch=state.watch and state.watch.update(task),
         scaler=state.scaler and state.scaler.update(described.x),
     )
+    rows = _split(loop, state, task)
+    people = rows.validation if len(rows.validation) else rows.support
+    state = state._replace(recent=met_lately(state.recent, described.x[people]))
     standardised = described._replace(x=_scaled(state, described.x))
-    return state, Arrived(standardised, described, _split(loop, state, task), drift)
+    return state, Arrived(standardised, described, rows, drift)
 
 
-def decide(
-    loop: Loop,
-    state: LoopState,
-    task: Task,
-    rows: np.ndarray | None = None,
-    people: np.ndarray | None = None,
-    round_: int | None = None,
-    what: str = "the adaptation",
-) -> Params:
-    """Decide about a task whose features are `prepared`.
-
-    Args:
-        loop: how it is played.
-        state: what is known.
-        task: some of its rows are labelled.
-        rows: positions of the labelled rows; None means all.
-        people: features of the people to be decided about, if known.
-        round_: the round to draw as; None means the next.
-        what: names the decision, should its numbers not be finite.
-    """
-    support = asked(
-        loop.learner,
-        loop.schema,
-        task,
-        shots=loop.shots,
-        seed=loop.seed,
-        round_=state.round + 1 if round_ is None else round_,
-        rows=rows,
-        people=people,
-    )
-    known = knowledge(loop, state)
-    return adapt_to(loop.learner, known, support, what, loop.step_sizes, loop.adapt)
-
-
-def is_judged(loop: Loop, state: LoopState, arrived: Arrived) -> bool:
-    """Tell whether the round that has begun is judged, rather than only learned from."""
+def is_judged(loop: Loop, round_: int, arrived: Arrived) -> bool:
+    """Tell whether a round is judged, rather than only learned from."""
     judges = len(arrived.rows.validation) >= loop.judge_min_rows
-    return (state.round > loop.judge_after and judges) or bool((arrived.task.y < 0).any())
+    return (round_ > loop.judge_after and judges) or bool((arrived.task.y < 0).any())
 
 
 def learn_or_wait(
@@ -278,10 +192,6 @@ def play(problem: Problem, learner: Learner, stream: Stream, **settings: Any) ->
         yield record
 
 
-def _described(loop: Loop, state: LoopState, x: np.ndarray) -> np.ndarray:
-    return x if loop.features is None else loop.features.describe(state.features, x)
-
-
 def _scaled(state: LoopState, x: np.ndarray) -> np.ndarray:
     return x if state.scaler is None else state.scaler.transform(x)
 
@@ -295,16 +205,16 @@ def _split(loop: Loop, state: LoopState, task: Task) -> Split:
     return split_rows(len(task.y), loop.validation_fraction, rng)
 
 
-def _judged(loop: Loop, state: LoopState, arrived: Arrived) -> tuple[Split, Decided, Judgement]:
-    task, rows = arrived.task, arrived.rows
-    if not is_judged(loop, state, arrived):
+def _judged(loop: Loop, before: LoopState, arrived: Arrived) -> tuple[Split, Decided, Judgement]:
+    task, rows = arrived.as_it_came, arrived.rows
+    if not is_judged(loop, before.round + 1, arrived):
         return NOBODY, NO_DECISION, not_judged(loop.problem, loop.schema)
-    where, people = _where(state, task), task.x[rows.validation]
-    params = decide(loop, state, task, rows.support, people, state.round, where)
+    where = _where(before.round + 1, task)
+    rule = find_rule(loop, known(loop, before), task, rows.support, rows.validation, where)
     with np.errstate(over="ignore", invalid="ignore"):  # seen in the logits
-        decided = decisions(loop.learner, params, task, rows.validation)
+        decided = decided_about(loop, rule, task, rows.validation)
         judged = judge_decisions(loop.problem, loop.schema, task, decided)
-    refuse_divergence(loop.step_sizes, state.learner, decided.logits, task.x, where)
+    refuse_divergence(loop.step_sizes, before.learner, decided.logits, task.x, where)
     return rows, decided, judged
 
 
@@ -328,7 +238,7 @@ def _learn(loop: Loop, state: LoopState, task: Task, round_: int) -> tuple[LoopS
     if loop.features is not None:
         as_they_came = drawn if state.scaler is None else padded_tasks(tasks, settings, width)
         features = loop.features.fit(key, features, kept, as_they_came)
-    where = _where(state, task)
+    where = _where(state.round, task)
     refuse_divergence(loop.step_sizes, state.learner, (learner, features), task.x, where)
     state = state._replace(learner=learner, features=features, memory=memory)
     return state, Learned(
@@ -336,5 +246,5 @@ def _learn(loop: Loop, state: LoopState, task: Task, round_: int) -> tuple[LoopS
     )
 
 
-def _where(state: LoopState, task: Task) -> str:
-    return f"round {state.round} (task '{task.name}')"
+def _where(round_: int, task: Task) -> str:
+    return f"round {round_} (task '{task.name}')"

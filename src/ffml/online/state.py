@@ -1,14 +1,19 @@
 """The values of the loop: what is known between two rounds, and what happened in one."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
+from ffml.base import Features, FFMLError, Learner, Problem, Schema
+from ffml.border import at_least
 from ffml.online.drift import Drift, InputWatch
 from ffml.online.judge import NO_DECISION, Decided
-from ffml.online.memory import Memory
+from ffml.online.memory import Memory, MemorySettings
 from ffml.online.waiting import Waiting
+from ffml.runtime import compiled
 from ffml.tables.scaling import RunningScaler
 
 
@@ -39,6 +44,62 @@ class Round:
     extra: dict[str, float] = field(default_factory=dict)  # numbers of the method's own
 
 
+def check_judging(validation_fraction: float, shots: int, judge_min_rows: int) -> None:
+    """Refuse settings of a round that cannot work."""
+    if not 0 < validation_fraction < 1:
+        raise FFMLError(f"validation_fraction must be between 0 and 1, got {validation_fraction}")
+    at_least(1, shots=shots)
+    at_least(0, judge_min_rows=judge_min_rows)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """How one task after another is played; what is known in between is a `LoopState`.
+
+    In round t the learner decides with what it knew before (adapted to the task's support
+    rows), is judged on the validation rows, and only then sees the whole task. Rounds up to
+    ``judge_after``, and those with fewer validation rows than ``judge_min_rows``, are learned from
+    without a decision: some methods take long to decide.
+
+    Labels may come later. With a ``label_delay`` of d the labels of round t are known after the
+    decision of round t + d: nothing supports a decision, all rows judge it, and the task is learned
+    from then. Where a task lacks labels itself (-1), its labelled rows support the decision about
+    the others, and it waits until it has `enough_labels`.
+    """
+
+    problem: Problem
+    learner: Learner
+    schema: Schema
+    features: Features | None = None  # columns to be added to what is told of people
+    seed: int = 0
+    validation_fraction: float = 0.5
+    shots: int = 100
+    memory_settings: MemorySettings = field(default_factory=MemorySettings)
+    judge_after: int = 0
+    judge_min_rows: int = 0
+    label_delay: int = 0
+    step_sizes: tuple[str, ...] | None = ()  # settings to lower on divergence; None: go on
+
+    def __post_init__(self) -> None:
+        check_judging(self.validation_fraction, self.shots, self.judge_min_rows)
+        at_least(0, judge_after=self.judge_after, label_delay=self.label_delay)
+        self.memory_settings.validate()
+
+    @cached_property
+    def adapt(self) -> Any:
+        """``learner.adapt``, compiled if it can be."""
+        return compiled(self.learner.adapt) if self.learner.traits.pure else self.learner.adapt
+
+    @cached_property
+    def update(self) -> Any:
+        """``learner.update``, compiled if it can be."""
+        return compiled(self.learner.update) if self.learner.traits.pure else self.learner.update
+
+    def key(self, round_: int) -> Any:
+        """Return JAX's random numbers of a round."""
+        return jax.random.fold_in(jax.random.key(self.seed), round_)
+
+
 class LoopState(NamedTuple):
     """What is known after a round: all that the next one needs."""
 
@@ -51,3 +112,4 @@ class LoopState(NamedTuple):
     waiting: tuple[Waiting, ...]  # tasks that wait for labels
     violation: np.ndarray  # (m,) Σ_t g_i
     clipped_violation: np.ndarray  # (m,) Σ_t [g_i]₊
+    recent: np.ndarray  # (≤ MOST_RECENT, columns) people met lately, described, as they came

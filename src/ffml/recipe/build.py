@@ -9,9 +9,9 @@ from ffml.border import at_least
 from ffml.datasets.augmentation import augmented
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
-from ffml.online.loop import Loop, check_judging, start
+from ffml.online.loop import start
 from ffml.online.memory import MemorySettings
-from ffml.online.state import LoopState
+from ffml.online.state import Loop, LoopState, check_judging
 from ffml.recipe.config import RunConfig, check_settings
 from ffml.recipe.recipes import build_features, build_method, build_problem, step_sizes
 from ffml.recipe.sources import open_stream

@@ -16,7 +16,7 @@ from ffml.recipe.recipes import step_sizes
 from ffml.runs.artifact import KNOWLEDGE, SavedModel
 from ffml.runs.config import run_config
 from ffml.runs.predict import Rule, preprocessor_of
-from ffml.runs.trees import both_restored
+from ffml.runs._trees import both_restored
 from ffml.tables import Preprocessor, Source, labelled_task
 
 

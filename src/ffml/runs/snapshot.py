@@ -27,7 +27,7 @@ from ffml.runs.artifact import (
 from ffml.runs.container import Contents
 from ffml.runs.history import history_arrays, history_document
 from ffml.runs.position import Position
-from ffml.runs.trees import array_names, both_by_name, both_restored, leaves_by_name
+from ffml.runs._trees import array_names, both_by_name, both_restored, leaves_by_name
 from ffml.runs.waiting import waiting_arrays, waiting_document
 from ffml.runs.watched import watch_arrays, watch_from
 

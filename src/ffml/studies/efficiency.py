@@ -8,10 +8,11 @@ import numpy as np
 
 from ffml.base import LabelledTask, Params, Task
 from ffml.draws import ORDER, SUPPORT, draws
+from ffml.online.decide import find_rule
 from ffml.online.judge import cross_entropy, decision_boundary_covariance, padded_batch
-from ffml.online.loop import Arrived, Loop, arrive, decide, pair
+from ffml.online.loop import Arrived, arrive, known, pair
 from ffml.online.memory import bounded, padded_rows
-from ffml.online.state import LoopState
+from ffml.online.state import Loop, LoopState
 
 # A task of the paper has 2,500 rows, of which 250 are left where 90 % judge.
 SUPPORT_SIZES = (0, 5, 10, 25, 50, 75, 100, 150, 200, 250)
@@ -32,8 +33,8 @@ def by_adapting(loop: Loop) -> Learn:
     """Learn rows of a new task as a round's decision does: by the learner's ``adapt``."""
 
     def learn(state: LoopState, arrived: Arrived, rows: np.ndarray) -> Params:
-        people = arrived.task.x[arrived.rows.validation]
-        return decide(loop, state, arrived.task, rows, people)
+        people = arrived.rows.validation
+        return find_rule(loop, known(loop, state), arrived.as_it_came, rows, people).params
 
     return learn
 

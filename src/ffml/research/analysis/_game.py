@@ -10,9 +10,10 @@ import jax
 import numpy as np
 
 from ffml.base import Batch, FFMLError, Learner, Pair, Params, Problem, Stream
-from ffml.online.decide import asked
-from ffml.online.judge import padded_batch
-from ffml.online.loop import Loop, arrive, knowledge, pair, start, step
+from ffml.draws import SUPPORT, draws
+from ffml.online.judge import padded_batch, support_batch
+from ffml.online.loop import arrive, knowledge, pair, start, step
+from ffml.online.state import Loop
 from ffml.problem.gaps import bounds, constraint, gaps, measurable
 from ffml.tables.scaling import RunningScaler
 
@@ -96,8 +97,8 @@ def record(
         pairs.append(pair(loop, state))
         rows, arrived = (found := arrive(loop, state, task)[1]).rows, found.task
         state, _ = step(loop, state, task)
-        drawn: dict[str, Any] = {"shots": loop.shots, "seed": loop.seed, "round_": state.round}
-        supports.append(asked(learner, stream.schema, arrived, **drawn, rows=rows.support))
+        draw = draws(loop.seed, state.round, SUPPORT)
+        supports.append(support_batch(arrived, stream.schema, rows.support, loop.shots, draw))
         validations.append(padded_batch(arrived, stream.schema, rows.validation))
         multipliers.append(pair(loop, state).multipliers)
     if not pairs:

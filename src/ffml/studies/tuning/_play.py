@@ -11,9 +11,10 @@ import jax
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.online.judge import NO_DECISION, Judgement, judge
-from ffml.online.loop import Arrived, Loop, arrive, decide, is_judged, learn_or_wait, start
-from ffml.online.state import LoopState
+from ffml.online.decide import decided_about, find_rule
+from ffml.online.judge import NO_DECISION, Judgement, judge_decisions
+from ffml.online.loop import Arrived, arrive, is_judged, known, learn_or_wait, start
+from ffml.online.state import Loop, LoopState
 from ffml.recipe.build import Experiment, build, num_rounds
 from ffml.recipe.sources import table_document
 from ffml.studies.compare import gap_columns, locked
@@ -100,11 +101,12 @@ def play(
     for task in islice(experiment.stream.tasks(), last_round(_rounds(experiment))):
         on_round(state.round + 1)
         with one_thread():
-            state, arrived = arrive(loop, state, task)
-            if is_judged(loop, state, arrived):
+            before = state
+            state, arrived = arrive(loop, before, task)
+            if is_judged(loop, state.round, arrived):
                 rounds.append(state.round)
                 sizes.append(int((task.y[arrived.rows.validation] >= 0).sum()))
-                judgements.append(judge_each(loop, state, arrived, len(chunk.cells)))
+                judgements.append(judge_each(loop, before, arrived, len(chunk.cells)))
             state, _ = learn_or_wait(loop, state, arrived.as_it_came, NO_DECISION)
     if not judgements:
         raise FFMLError(
@@ -124,22 +126,17 @@ def _gaps(judgement: Judgement, groups: Mapping[str, Sequence[str]]) -> dict[str
     return {name: float(values[0]) for name, values in gap_columns(tables, groups).items()}
 
 
-def judge_each(loop: Loop, state: LoopState, arrived: Arrived, settings: int) -> list[Judgement]:
+def judge_each(loop: Loop, before: LoopState, arrived: Arrived, settings: int) -> list[Judgement]:
     """Judge the decisions of each setting; one that has diverged is judged by them as well."""
-    task, rows = arrived.task, arrived.rows
-    params = decide(loop, state, task, rows.support, task.x[rows.validation], state.round)
+    task, rows = arrived.as_it_came, arrived.rows
+    found = find_rule(loop, known(loop, before), task, rows.support, rows.validation)
+    judgements = []
     with np.errstate(all="ignore"):
-        return [
-            judge(
-                loop.problem,
-                loop.learner,
-                jax.tree.map(lambda leaf, i=i: leaf[i], params),
-                task,
-                loop.schema,
-                rows.validation,
-            )
-            for i in range(settings)
-        ]
+        for i in range(settings):
+            rule = found._replace(params=jax.tree.map(lambda leaf, i=i: leaf[i], found.params))
+            decided = decided_about(loop, rule, task, rows.validation)
+            judgements.append(judge_decisions(loop.problem, loop.schema, task, decided))
+    return judgements
 
 
 def many_loop(chunk: Chunk, program: Program, experiment: Experiment) -> tuple[Loop, LoopState]:
