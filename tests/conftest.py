@@ -23,6 +23,8 @@ import jax
 import numpy as np
 import pytest
 from inside import call_main
+from ledgers import address, store  # noqa: F401
+from postgres import server  # noqa: F401
 
 jax.config.update("jax_num_cpu_devices", 2)
 # Tracing makes many objects that live on: look for garbage among them less often.

@@ -8,7 +8,7 @@ LAYERS = [
     ["base", "border", "runtime", "draws", "divergence", "forks", "kinds", "limits", "threads"],
     ["problem"],
     ["methods", "features", "wrappers"],
-    ["metrics", "tables"],
+    ["metrics", "tables", "store"],
     ["datasets"],
     ["online"],
     ["recipe"],

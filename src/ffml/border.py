@@ -1,16 +1,30 @@
 """Checks at the border: one line, naming what was given and what would do."""
 
 import difflib
+import re
 import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, TypeVar
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
 from ffml.base import FFMLError
 
 T = TypeVar("T")
+
+# What a driver says about a failed connection may repeat parts of the address, and so of the
+# password. Only these readings of it are passed on.
+_REASONS = {
+    "password": "user or password refused",
+    "refused": "no server answers there",
+    "no such file": "no server answers there",
+    "resolve": "the host is not known",
+    "translate": "the host is not known",
+    "timeout": "no answer in time",
+    "does not exist": "no such database or user",
+}
 
 
 def positive(**values: Any) -> None:
@@ -72,6 +86,36 @@ def needed(*modules: str) -> None:
             raise FFMLError(
                 f"this method needs {name}, which is not installed; pip install 'ffml[fairlearn]'"
             ) from error
+def public_address(url: str) -> str:
+    """Return a database's address without user, password and options, to show and to store.
+
+    Which run is meant stays.
+
+    >>> public_address("postgresql://ann:secret@db.example.org:5433/people?sslmode=require&run=may")
+    'postgresql://db.example.org:5433/people?run=may'
+    """
+    if url.startswith("sqlite:") or not re.match(r"[\w+]+://|postgres[\w+]*:", url):
+        return url
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "localhost", f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "postgresql://..."
+    if "@" in parts.path + parts.query + parts.fragment:  # a password with / or ? or # in it
+        return "postgresql://..."
+    run = parse_qs(parts.query).get("run", [""])[-1]
+    suffix = f"?run={run}" if re.fullmatch(r"\w+", run) else ""
+    return f"postgresql://{host}{port}{parts.path}{suffix}"
+
+
+def cannot_connect(url: str, error: Exception) -> FFMLError:
+    """Say why a database does not answer, without what the address keeps to itself."""
+    lowered = str(error).lower()
+    reasons = (reason for sign, reason in _REASONS.items() if sign in lowered)
+    return FFMLError(
+        f"cannot connect to {public_address(url)}: {next(reasons, 'the connection failed')}; "
+        "check host, port, database, user and password"
+    )
 
 
 def _is_traced(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Your own tables: reading them, turning columns into features, cutting them into tasks."""
 
-from ffml.tables._database import public_url
+from ffml.border import public_address as public_url
 from ffml.tables._decision_roles import DecisionRoles
 from ffml.tables._decisions import Decisions, read_decisions
 from ffml.tables._describe import describe

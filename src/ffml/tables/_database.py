@@ -4,24 +4,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from ffml.base import FFMLError
+from ffml.border import cannot_connect
 
 CHUNK_ROWS = 16384
 Chunk = tuple[list[str], list[tuple[Any, ...]]]  # names of the columns, rows
-
-# What a driver says about a failed connection may repeat parts of the address, and so of the
-# password. Only these readings of it are passed on.
-_REASONS = {
-    "password": "user or password refused",
-    "refused": "no server answers there",
-    "no such file": "no server answers there",
-    "resolve": "the host is not known",
-    "translate": "the host is not known",
-    "timeout": "no answer in time",
-    "does not exist": "no such database or user",
-}
 
 
 def query_chunks(url: str, query: str) -> Iterator[Chunk]:
@@ -35,25 +24,6 @@ def query_chunks(url: str, query: str) -> Iterator[Chunk]:
         "the database address must start with sqlite:/// or postgresql://, as in "
         "sqlite:///people.db or postgresql://user@host/database"
     )
-
-
-def public_url(url: str) -> str:
-    """Return a database's address without user, password and options, to show and to store.
-
-    >>> public_url("postgresql://ann:secret@db.example.org:5433/people?sslmode=require")
-    'postgresql://db.example.org:5433/people'
-    """
-    scheme = url.partition("://")[0].partition("+")[0]
-    if scheme == "sqlite":
-        return url
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "localhost", f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "postgresql://..."
-    if "@" in parts.path + parts.query + parts.fragment:  # a password with / or ? or # in it
-        return "postgresql://..."
-    return f"postgresql://{host}{port}{parts.path}"
 
 
 def _sqlite(url: str, query: str) -> Iterator[Chunk]:
@@ -89,11 +59,7 @@ def _postgresql(url: str, query: str) -> Iterator[Chunk]:
     try:
         connection = psycopg.connect(address, connect_timeout=10)
     except (psycopg.Error, ValueError, OSError) as error:
-        # `from None`: the cause would repeat the address in a traceback.
-        raise FFMLError(
-            f"cannot connect to {public_url(url)}: {_reason(str(error))}; check host, port, "
-            "database, user and password"
-        ) from None
+        raise cannot_connect(url, error) from None  # the cause would repeat the address
     try:
         with connection, connection.cursor(name="ffml") as cursor:
             connection.read_only = True
@@ -109,9 +75,3 @@ def _fetch(cursor: Any, names: list[str]) -> Iterator[Chunk]:
     yield names, rows
     while rows := cursor.fetchmany(CHUNK_ROWS):
         yield names, rows
-
-
-def _reason(text: str) -> str:
-    lowered = text.lower()
-    found = (reason for sign, reason in _REASONS.items() if sign in lowered)
-    return next(found, "the connection failed")

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ffml.border import public_address
 from ffml.tables._columns import refuse_twins
-from ffml.tables._database import public_url, query_chunks
+from ffml.tables._database import query_chunks
 from ffml.tables._spool import Spool
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ class SqlSource:
     @property
     def name(self) -> str:
         """The database, without user and password."""
-        return f"the query on {public_url(self._url)}"
+        return f"the query on {public_address(self._url)}"
 
     def __repr__(self) -> str:
-        return f"SqlSource({public_url(self._url)!r}, {self._query!r})"
+        return f"SqlSource({public_address(self._url)!r}, {self._query!r})"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,0 +1,40 @@
+"""A run is a small database: every decision about every person, every label when it comes.
+
+SQLite in the run's folder (``run.db``) or PostgreSQL by URL, with the same tables. A round is one
+transaction. What is said of the past is summed by SQL; ``verify`` finds what was changed since.
+"""
+
+from ffml.border import public_address
+from ffml.store._forget import forget
+from ffml.store._store import Store
+from ffml.store._transaction import Transaction
+from ffml.store._values import (
+    Correction,
+    Counts,
+    Decided,
+    Event,
+    Finding,
+    Labels,
+    Placement,
+    Round,
+    Version,
+)
+from ffml.store._verify import Verification, verify
+
+__all__ = [
+    "Correction",
+    "Counts",
+    "Decided",
+    "Event",
+    "Finding",
+    "Labels",
+    "Placement",
+    "Round",
+    "Store",
+    "Transaction",
+    "Verification",
+    "Version",
+    "forget",
+    "public_address",
+    "verify",
+]

@@ -1,0 +1,231 @@
+"""A run as a small database: opened, read by anybody, written by one at a time."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from ffml.base import FFMLError
+from ffml.store import _chain, _files, _json, _labels, _read, _schema
+from ffml.store._database import Database, SQLite, database
+from ffml.store._migrations import FORMAT, migrate
+from ffml.store._transaction import Transaction
+from ffml.store._values import Counts, Event, Labels, Placement, Round, Version
+
+
+class Store:
+    """A run, in a folder or at ``postgresql://user@host/database?run=name``.
+
+    Any thread may read and write; each process opens its own. Within `transaction` and
+    `snapshot`, what a thread reads is of that transaction and of that moment.
+    """
+
+    def __init__(self, base: Database, write: bool) -> None:
+        self._base, self._write = base, write
+        self._local = threading.local()
+        self._cells: dict[str, int] = {}
+
+    @classmethod
+    def create(
+        cls, address: str | Path, documents: Mapping[str, Any], who: str = "ffml"
+    ) -> "Store":
+        """Start a run with its first documents. Where there is one already, it is refused."""
+        if "://" not in str(address):
+            _files.make_database(Path(address))
+        store = cls(database(address, write=True), write=True)
+        with store._base.explained():
+            store._make(documents, who)
+        return store
+
+    @classmethod
+    def open(cls, address: str | Path, write: bool = False) -> "Store":
+        """Open a run that is there, to read or also to write."""
+        store = cls(database(address, write), write)
+        with store._base.explained():
+            store._check_format()
+        return store
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._base.engine.dispose()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """Where the run is, without a password."""
+        return self._base.name
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def learning(self) -> AbstractContextManager[None]:
+        """Hold the long lock: one learner at a time; a second is refused at once."""
+        return self._base.lock()
+
+    @contextmanager
+    def transaction(self, who: str, what: str) -> Iterator[Transaction]:
+        """Write all or nothing; on leaving, the event is appended. Others wait for their turn."""
+        if not self._write:
+            raise FFMLError(f"{self.name} was opened to read; open it with write=True")
+        if getattr(self._local, "connection", None) is not None:
+            raise FFMLError("a transaction does not begin within another one or a snapshot")
+        with self._base.explained(), self._connected(write=True) as connection:
+            self._base.begin(connection)
+            transaction = Transaction(connection, self._cells, who, what)
+            yield transaction
+            if transaction.finish():
+                connection.commit()
+                self._cells |= transaction.new_cells
+
+    def wipe(self) -> None:
+        """Take out of the files what transactions have overwritten, after `forget`."""
+        with self._base.explained():
+            self._base.wipe()
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def snapshot(self) -> Iterator["Store"]:
+        """Read several things as they are at one moment."""
+        with self._base.explained(), self._connected(write=False):
+            yield self
+
+    def document(self, key: str) -> Any:
+        """Return a document by its name; None if there is none."""
+        with self._reading() as connection:
+            return _read.document(connection, key)
+
+    def rounds(self) -> list[Round]:
+        """Return all tasks in their order."""
+        with self._reading() as connection:
+            rows = connection.execute(sa.select(_schema.rounds).order_by(_schema.rounds.c.round))
+            return [Round(*row[:3], _json.decode(row.document)) for row in rows]
+
+    def cells(self) -> dict[int, dict[str, Any]]:
+        """Return the combinations of groups that occur, by number."""
+        with self._reading() as connection:
+            rows = connection.execute(sa.select(_schema.cells))
+            return {cell: _json.decode(groups) for cell, groups in rows}
+
+    def counts(self) -> Counts:
+        """Return how many people there are of each kind in each round."""
+        with self._reading() as connection:
+            return _read.counts(connection)
+
+    def totals(self) -> Counts:
+        """Return the counts of all rounds together; their round is 0."""
+        with self._reading() as connection:
+            return _read.totals(connection)
+
+    def decisions(
+        self,
+        round: int | None = None,
+        ids: Sequence[str] | None = None,
+        columns: Sequence[str] = _read.COLUMNS,
+    ) -> dict[str, np.ndarray]:
+        """Return decisions as columns; ``label`` is the newest one. ``x`` only if asked for."""
+        with self._reading() as connection:
+            return _read.decisions(connection, round, ids, columns)
+
+    def labels_of(self, round: int) -> dict[str, np.ndarray]:
+        """Return the labels that came later to people of a round, in their order."""
+        with self._reading() as connection:
+            return _read.labels_of(connection, round)
+
+    def find(self, ids: Sequence[str], tasks: Sequence[str] | None = None) -> list[Any]:
+        """Return the decisions that labels could belong to: rows of task, id, decision, label."""
+        with self._reading() as connection:
+            return _labels.find(connection, ids, tasks)
+
+    def place(self, labels: Labels, correct: bool = False) -> Placement:
+        """Say where labels would go, and write nothing. `Transaction.add_labels` writes them."""
+        with self._reading() as connection:
+            return _labels.place(connection, labels, correct)
+
+    def latest_version(self) -> Version | None:
+        """Return the newest version of the learner; None before the first."""
+        with self._reading() as connection:
+            return _read.version(connection, self.name, None)
+
+    def version(self, number: int) -> Version | None:
+        """Return a version by its number."""
+        with self._reading() as connection:
+            return _read.version(connection, self.name, number)
+
+    def events(self) -> list[Event]:
+        """Return who wrote what when."""
+        with self._reading() as connection:
+            rows = connection.execute(sa.select(_schema.events).order_by(_schema.events.c.seq))
+            return [Event(*row[:4], _json.decode(row.document), *row[5:]) for row in rows]
+
+    @property
+    def head(self) -> str:
+        """The hash of the newest event. Who notes it elsewhere can tell later if it was undone."""
+        with self._reading() as connection:
+            events = _schema.events.c
+            newest = sa.select(events.hash).order_by(events.seq.desc()).limit(1)
+            return connection.scalar(newest) or _chain.START
+
+    # -- the parts -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _connected(self, write: bool) -> Iterator[sa.Connection]:
+        engine = self._base.engine
+        level = {} if write or isinstance(self._base, SQLite) else {"isolation_level": _SNAPSHOT}
+        with engine.connect().execution_options(write=write, **level) as connection:
+            self._local.connection = connection
+            try:
+                yield connection
+            finally:
+                self._local.connection = None
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        connection = getattr(self._local, "connection", None)
+        with self._base.explained():
+            if connection is not None:
+                yield connection
+            else:
+                with self._base.engine.connect() as connection:
+                    yield connection
+
+    def _make(self, documents: Mapping[str, Any], who: str) -> None:
+        if isinstance(self._base, SQLite):  # cannot be set within a transaction
+            with self._base.engine.connect() as connection:
+                connection.connection.cursor().execute("pragma journal_mode = wal")
+        with self._connected(write=True) as connection:
+            if self._base.has_tables(connection):
+                raise FFMLError(
+                    f"{self.name} holds a run already; open it, or choose another place"
+                )
+            self._base.namespace(connection)
+            migrate(connection, 0)
+            transaction = Transaction(connection, {}, who, "create")
+            for key, value in {**documents, "format": FORMAT}.items():
+                transaction.put_document(key, value)
+            transaction.finish()
+            connection.commit()
+
+    def _check_format(self) -> None:
+        with self._reading() as connection:
+            if not self._base.has_tables(connection):
+                raise FFMLError(f"{self.name} holds no run; check the address, or start one there")
+            form = _read.document(connection, "format")
+        if form != FORMAT:
+            raise FFMLError(
+                f"{self.name} has format {form}, this ffml reads {FORMAT}; update ffml to go on"
+            )
+
+
+_SNAPSHOT = "REPEATABLE READ"

@@ -1,0 +1,262 @@
+"""One transaction: everything that belongs together, and the event that vouches for it."""
+
+import datetime
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from ffml.base import FFMLError
+from ffml.store import _chain, _json, _labels, _schema
+from ffml.store._values import Decided, Labels, Placement
+
+KEPT_STATES = 3  # versions that keep their bytes
+STATUSES = ("open", "decided", "learned")
+_DECISION = (
+    *("seq", "round", "id", "cell", "content", "version", "probability"),
+    *("decision", "unpriced", "first_label", "event", "hash", "x"),
+)
+_LABEL = ("seq", "decision", "label", "event", "hash")
+
+
+class Transaction:
+    """What a writer may do. Nothing is kept unless all of it is."""
+
+    def __init__(
+        self, connection: sa.Connection, cells: dict[str, int], who: str, what: str
+    ) -> None:
+        self._connection = connection
+        self._known_cells = cells  # committed ones, by their JSON
+        self.new_cells: dict[str, int] = {}
+        self._manifest: dict[str, Any] = {}
+        self._hashes: tuple[list[bytes], list[bytes]] = ([], [])  # of decisions, of labels
+        head = connection.execute(
+            sa.select(_schema.events.c.seq, _schema.events.c.hash)
+            .order_by(_schema.events.c.seq.desc())
+            .limit(1)
+        ).first()
+        self._event, previous = (head.seq + 1, head.hash) if head else (1, _chain.START)
+        at = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+        self._row = {"seq": self._event, "at": at, "who": _json.plain(who)}
+        self._row |= {"what": _json.plain(what), "document": "", "digest": "", "previous": previous}
+        # First, since rows refer to it; `finish` fills it in.
+        connection.execute(sa.insert(_schema.events), self._row | {"hash": ""})
+
+    def put_document(self, key: str, value: Any) -> None:
+        """Keep a JSON document under a name, in place of the one before."""
+        text = _json.encode(value)
+        self._put(_schema.run, {"key": _json.plain(key)}, {"value": text})
+        self._note("documents", key, _chain.of(key, text))
+
+    def put_round(self, task: str, status: str, document: Any) -> int:
+        """Keep what is known of a task; return its number. A task has one row."""
+        if status not in STATUSES:
+            raise FFMLError(f"a round's status is one of {', '.join(STATUSES)}, got {status!r}")
+        table, text = _schema.rounds, _json.encode(document)
+        number = self._connection.scalar(sa.select(table.c.round).where(table.c.task == task))
+        if number is None:
+            number = self._next(table.c.round)
+        values = {"task": _json.plain(task), "status": status, "document": text}
+        self._put(table, {"round": number}, values)
+        self._note("rounds", str(number), _chain.of(number, task, status, text))
+        return number
+
+    def add_decisions(self, number: int, people: Decided) -> None:
+        """Append people of a round. An id comes once in a round."""
+        ids = [_json.plain(str(person)) for person in people.ids]
+        self._refuse_twins(number, ids)
+        first, n = self._next(_schema.decisions.c.seq), len(ids)
+        fields = {
+            **{"seq": np.arange(first, first + n), "cell": self._cells(people.groups, n)},
+            **{"round": number, "version": people.version, "event": self._event},
+            "probability": np.asarray(people.probability, np.float64) + 0.0,  # no -0.0
+            **{"decision": people.decision, "unpriced": people.unpriced},
+            "first_label": people.label,
+        }
+        columns = {name: np.broadcast_to(value, (n,)) for name, value in fields.items()}
+        content = np.asarray(people.content, np.int64).tolist()
+        persons = map(_chain.person_hash, ids, content)
+        hashes = _chain.decision_hashes(persons, **columns)
+        rows = columns_of(columns) | {"id": ids, "content": content, "hash": hashes}
+        self._insert(_schema.decisions, _DECISION, rows | {"x": _features(people.x, n)})
+        names = ("round", "cell", "first_label", "decision", "unpriced")
+        self._count(zip(*(columns[name].tolist() for name in names), strict=True))
+        self._append(0, "decisions", first, hashes)
+
+    def add_labels(self, labels: Labels, correct: bool = False) -> Placement:
+        """Append labels that came later, by the rule of `ffml.store._labels`."""
+        placement = _labels.place(self._connection, labels, correct)
+        if not placement.decision:
+            return placement
+        first, event = self._next(_schema.labels.c.seq), self._event
+        seqs = range(first, first + len(placement.decision))
+        hashes = [
+            _chain.label_hash(*row, event)
+            for row in zip(seqs, placement.decision, placement.label, strict=True)
+        ]
+        rows = {"seq": seqs, "decision": placement.decision, "label": placement.label}
+        self._insert(_schema.labels, _LABEL, rows | {"event": [event] * len(seqs), "hash": hashes})
+        self._count(placement.cell, -1)
+        moved = zip(placement.cell, placement.label, strict=True)
+        self._count((number, cell, label, *rest) for (number, cell, _, *rest), label in moved)
+        self._append(1, "labels", first, hashes)
+        return placement
+
+    def put_version(
+        self,
+        document: Any,
+        state: bytes,
+        blobs: Mapping[str, bytes] | None = None,
+        round: int | None = None,
+    ) -> int:
+        """Append a version of the learner; return its number. Old ones lose their bytes."""
+        table, text = _schema.versions, _json.encode(document)
+        number = self._next(table.c.number)
+        sums = {name: _chain.of_bytes(data) for name, data in (blobs or {}).items()}
+        total, parent = _chain.checksum(state, sums), number - 1 or None
+        self._forget_states(number - KEPT_STATES)
+        row = {"number": number, "round": round, "event": self._event, "checksum": total}
+        row |= {"parent": parent, "document": text, "state": state}
+        self._connection.execute(sa.insert(table), row)
+        self._put_blobs(number, sums, blobs or {})
+        self._note("versions", str(number), _chain.of(number, round, total, parent, text))
+        return number
+
+    def forget(self, person: str, tasks: Sequence[str] | None = None) -> int:
+        """Take a person's id, content and features out; return of how many decisions."""
+        table = _schema.decisions
+        chosen = sa.select(table.c.seq, table.c.content).where(table.c.id == person)
+        if tasks is not None:
+            known = sa.select(_schema.rounds.c.round).where(_schema.rounds.c.task.in_(tasks))
+            chosen = chosen.where(table.c.round.in_(known))
+        rows = self._connection.execute(chosen).all()
+        for row in rows:
+            left = {"forgotten": _chain.person_hash(person, row.content)}
+            left |= dict.fromkeys(("id", "content", "x"))
+            self._connection.execute(sa.update(table).where(table.c.seq == row.seq), left)
+        self._manifest.setdefault("forgotten", []).extend(row.seq for row in rows)
+        return len(rows)
+
+    def finish(self) -> bool:
+        """Complete the event; False if nothing was written, so that there is nothing to keep."""
+        if not any(self._manifest.values()):
+            return False
+        self._row["document"] = _json.encode(self._manifest)
+        self._row["digest"] = _chain.digest(*self._hashes)
+        values = {name: self._row[name] for name in ("document", "digest")}  # not its key:
+        values["hash"] = _chain.of(*self._row.values())  # who refers to it would be looked for
+        event = sa.update(_schema.events).where(_schema.events.c.seq == self._event)
+        self._connection.execute(event.values(values))
+        return True
+
+    # -- the parts -------------------------------------------------------------------------------
+
+    def _next(self, column: sa.Column) -> int:
+        return (self._connection.scalar(sa.select(sa.func.max(column))) or 0) + 1
+
+    def _note(self, kind: str, key: str, sum_: str) -> None:
+        self._manifest.setdefault(kind, {})[key] = sum_
+
+    def _append(self, place: int, kind: str, first: int, hashes: list[bytes]) -> None:
+        start = self._manifest.get(kind, [first])[0]
+        self._hashes[place].extend(hashes)
+        if self._hashes[place]:
+            self._manifest[kind] = [start, len(self._hashes[place])]
+
+    def _put(self, table: sa.Table, key: dict[str, Any], values: dict[str, Any]) -> None:
+        ((name, wanted),) = key.items()
+        update = sa.update(table).where(table.c[name] == wanted).values(values)
+        if not self._connection.execute(update).rowcount:
+            self._connection.execute(sa.insert(table), key | values)
+
+    def _insert(self, table: sa.Table, names: tuple[str, ...], columns: dict[str, Any]) -> None:
+        """Insert many rows by the driver's own call."""
+        compiled = sa.insert(table).compile(
+            dialect=self._connection.dialect, column_keys=list(names)
+        )
+        order = compiled.positiontup or names
+        rows = list(zip(*(columns[name] for name in order), strict=True))
+        if rows:
+            self._connection.exec_driver_sql(str(compiled), rows)
+
+    def _refuse_twins(self, number: int, ids: list[str]) -> None:
+        twins = [person for person, n in Counter(ids).items() if n > 1]
+        table = _schema.decisions
+        known = sa.select(table.c.id).where(table.c.round == number)
+        if not twins and self._connection.execute(known.limit(1)).first():
+            for start in range(0, len(ids), 5000):
+                part = known.where(table.c.id.in_(ids[start : start + 5000]))
+                twins += self._connection.scalars(part)
+        if twins:
+            task = self._connection.scalar(
+                sa.select(_schema.rounds.c.task).where(_schema.rounds.c.round == number)
+            )
+            raise FFMLError(
+                f"id {twins[0]!r} comes twice in task {task!r} ({len(twins)} such); give each "
+                "person of a task an id of their own"
+            )
+
+    def _cells(self, groups: Mapping[str, Sequence[Any]], n: int) -> np.ndarray:
+        names = tuple(groups)
+        combinations = list(zip(*groups.values(), strict=True)) or [()] * n
+        kinds = dict.fromkeys(combinations)  # in their order: numbers are the same in every process
+        numbers = {one: self._cell(dict(zip(names, one, strict=True))) for one in kinds}
+        return np.array([numbers[one] for one in combinations], np.int64)
+
+    def _cell(self, groups: dict[str, Any]) -> int:
+        text, table = _json.encode(groups), _schema.cells
+        number = self._known_cells.get(text) or self.new_cells.get(text)
+        if number is None:
+            number = self._connection.scalar(sa.select(table.c.cell).where(table.c.groups == text))
+        if number is None:
+            number = self._next(table.c.cell)
+            self._connection.execute(sa.insert(table), {"cell": number, "groups": text})
+            self._note("cells", str(number), _chain.of(number, text))
+        self.new_cells[text] = number
+        return number
+
+    def _count(self, keys: Iterable[tuple[int, ...]], sign: int = 1) -> None:
+        names = ("round", "cell", "label", "decision", "unpriced")
+        sums = sorted(Counter(keys).items())
+        rows = [dict(zip(names, key, strict=True), n=sign * n) for key, n in sums]
+        if rows:
+            self._connection.execute(_schema.ADD_COUNTS, rows)
+        if sign < 0:
+            c, touched = _schema.counts.c, {key[0] for key, _ in sums}
+            empty = sa.delete(_schema.counts).where(c.round.in_(touched), c.n == 0)
+            self._connection.execute(empty)
+
+    def _forget_states(self, number: int) -> None:
+        versions, parts = _schema.versions, _schema.parts
+        old = sa.update(versions).where(versions.c.number <= number, versions.c.state.is_not(None))
+        self._connection.execute(old.values(state=None))
+        self._connection.execute(sa.delete(parts).where(parts.c.version <= number))
+
+    def _put_blobs(self, number: int, sums: dict[str, str], blobs: Mapping[str, bytes]) -> None:
+        table, parts = _schema.blobs, _schema.parts
+        known = set(self._connection.scalars(sa.select(table.c.sha256)))
+        fresh = {sums[name]: data for name, data in blobs.items() if sums[name] not in known}
+        for sha256, data in fresh.items():
+            self._connection.execute(sa.insert(table), {"sha256": sha256, "bytes": data})
+        for name, sha256 in sums.items():
+            row = {"version": number, "name": name, "sha256": sha256}
+            self._connection.execute(sa.insert(parts), row)
+        unused = table.c.sha256.not_in(sa.select(parts.c.sha256))
+        self._connection.execute(sa.delete(table).where(unused))
+
+
+def columns_of(columns: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
+    """Return columns for the driver: None where a value is not known."""
+    unknown = {"decision", "unpriced", "first_label"}
+    return {
+        name: [None if v != v or (v < 0 and name in unknown) else v for v in values.tolist()]
+        for name, values in columns.items()
+    }
+
+
+def _features(x: np.ndarray | None, n: int) -> list[bytes | None]:
+    if x is None:
+        return [None] * n
+    return [row.tobytes() for row in np.ascontiguousarray(x, "<f4")]
