@@ -13,9 +13,7 @@ from ffml.base import FFMLError, InputDriftWarning, Learner, Params, Schema, Sen
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
 from ffml.online.drift import InputWatch, drift_words
-from ffml.tables import Preprocessor
-from ffml.tables._columns import as_table, refuse_sparse
-from ffml.tables._partition import num_missing
+from ffml.tables import Preprocessor, as_table, num_missing, refuse_sparse
 from ffml.tables.scaling import RunningScaler
 
 try:
