@@ -85,6 +85,14 @@ def broken_parquet(folder):
     return path
 
 
+def raw_parquet(folder):
+    """Write a Parquet file whose texts are not UTF-8."""
+    path = parquet(sex=["F", "Zo\u00eb"] * 4)(folder)
+    texts = pa.array([b"F", "Zoë".encode("latin-1")] * 4).view(pa.string())
+    pq.write_table(pa.table(columns(sex=texts)), path)
+    return path
+
+
 FILES = {
     "missing path": BadTable(
         lambda folder: folder / "no.csv", "no such file or folder: {path}; check the path"
@@ -94,8 +102,9 @@ FILES = {
         "cannot read {path}: Not a directory; check the path and rights",
     ),
     "unknown suffix": BadTable(
-        raw(b"PK", "t.xlsx"),
-        "{path} is neither CSV (.csv, .tsv, .csv.gz) nor Parquet (.parquet)",
+        raw(b"PK", "t.ods"),
+        "{path} is none of CSV (.csv, .tsv, .csv.gz), Parquet (.parquet), JSON (.jsonl, .json) and "
+        "Excel (.xlsx)",
     ),
     "empty": BadTable(raw(b""), "{path} is empty; a header and rows are needed"),
     "blank": BadTable(raw(b"\n \n"), "{path} is empty; a header and rows are needed"),
@@ -160,12 +169,33 @@ FILES = {
         "{path} is not a whole Parquet file (Parquet magic bytes not found in footer. Either the "
         "file is corrupted or this is not a parquet file); write it again",
     ),
+    "Parquet that is not UTF-8": BadTable(
+        raw_parquet,
+        "{path} holds a text in column 'sex' that is not in UTF-8; write it with that encoding",
+    ),
+    "broken JSON": BadTable(
+        raw(b'{"age": 1, "sex": "F"}\n{"age": ', "t.jsonl"),
+        "{path} is no JSON of objects (at byte 9 in line 3: unexpected end of data); correct it "
+        "there",
+    ),
+    "JSON that is not UTF-8": BadTable(
+        raw(b'{"age": 1, "sex": "\xff"}\n', "t.jsonl"),
+        "{path} is not in UTF-8; save it with that encoding",
+    ),
+    "JSON without objects": BadTable(
+        raw(b"[1, 2]", "t.json"), '{path} holds no objects; write rows as {"age": 41, ...}'
+    ),
+    "broken Excel": BadTable(
+        raw(b"PK", "t.xlsx"),
+        "{path} cannot be read as Excel (Excel file format cannot be determined, you must specify "
+        "an engine manually.); save the sheet as .csv",
+    ),
     "empty folder": BadTable(
         folder_of(), "the folder {path} holds no .csv or .parquet files, one per task"
     ),
     "mixed folder": BadTable(
         folder_of(a_csv=b"x", b_parquet=b"x"),
-        "the folder {path} holds both CSV and Parquet files; keep one kind",
+        "the folder {path} holds files of several kinds; keep one kind",
     ),
     "folder with twins": BadTable(
         folder_of(a_csv=b"x", **{"a_csv.gz": b"x"}),

@@ -89,15 +89,13 @@ VALUES = {
         "label column 'y' holds 'no' and 'yes', not 'ja'; give one of them (--positive)",
         {"positive": "ja"},
     ),
-    "missing labels": BadTable(
-        parquet(y=[0, 1, None, None] * 2),
-        "rows without a value: 4 in label column 'y'; fill them in, or leave such rows out "
-        "(--set data.drop_missing=true)",
+    "no labels at all": BadTable(
+        parquet(y=pa.nulls(8, pa.int64())),
+        "label column 'y' is empty; labels of some people are needed to learn from",
     ),
-    "NaN labels": BadTable(
-        parquet(y=[0.0, 1.0, float("nan"), 1.0] * 2),
-        "rows without a value: 2 in label column 'y'; fill them in, or leave such rows out "
-        "(--set data.drop_missing=true)",
+    "NaN labels alone": BadTable(
+        parquet(y=[float("nan")] * 8),
+        "label column 'y' is empty; labels of some people are needed to learn from",
     ),
     "infinite labels": BadTable(
         parquet(y=[0.0, 1.0, float("inf"), 1.0] * 2),
@@ -138,12 +136,13 @@ VALUES = {
         "them, such as bands of age",
     ),
     "infinite feature": BadTable(
-        csv(age=[1, 2, 3, "inf"] * 2), "column 'age' holds infinite values; make them missing"
+        csv(age=[1, 2, 3, "inf"] * 2),
+        "column 'age' holds infinite values ('inf' in row 5, and 1 more); make them missing",
     ),
     "huge feature": BadTable(
         parquet(age=[1e31] * 8),
-        "column 'age' holds 1e+31, and 1e+30 is the limit; rescale the column or make such values "
-        "missing",
+        "column 'age' holds 1e+31, and 1e+30 is the limit (row 1, and 7 more); rescale the column "
+        "or make such values missing",
     ),
     "all-missing feature": BadTable(
         csv(income=[None] * 8), "column 'income' holds no values; drop it (--drop income)"
@@ -156,6 +155,21 @@ VALUES = {
         csv(**MANY, who=ID),
         "column 'who' has a different text in nearly every row ('person 0', 'person 1', 'person "
         "10', ...), like an id; drop it (--drop who) or group its values",
+    ),
+    "one text among numbers": BadTable(
+        csv(**MANY, income=[*range(1000, 1041), "n/a!", *range(2000, 2018)]),
+        "column 'income' holds numbers but for 'n/a!' (row 43); correct what is no number, or "
+        "leave it empty",
+    ),
+    "one text among many numbers": BadTable(
+        csv(**TEN_THOUSAND | {"sex": ["F", "M"] * 5_000}, pay=[*range(9_999), "n/a!"]),
+        "column 'pay' holds numbers but for 'n/a!' (row 10,001); correct what is no number, or "
+        "leave it empty",
+    ),
+    "some texts among numbers": BadTable(
+        csv(**MANY, income=[*range(1000, 1056), "-", "none", "-", "-"]),
+        "column 'income' holds numbers, but not in every row ('-' in row 58, and 3 more); correct "
+        "what is no number, or leave it empty",
     ),
     "timestamp feature": BadTable(
         parquet(at=[datetime(2024, 1, 1)] * 8),

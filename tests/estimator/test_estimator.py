@@ -38,7 +38,7 @@ from ffml.recipe.build import build_for, build_loop
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.presets import preset
 from ffml.recipe.recipes import Recipe, known_settings
-from ffml.tables._stream import table_stream
+from ffml.tables import table_stream
 from ffml.tables.scaling import RunningScaler
 
 

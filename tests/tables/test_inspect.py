@@ -8,10 +8,10 @@ from sklearn.metrics import roc_auc_score
 
 from ffml.base import FFMLError, Stream
 from ffml.tables import describe, inspect, table_stream
-from ffml.tables._detect import detectable_gap
-from ffml.tables._mistakes import area_under_curve
-from ffml.tables._protected import protected_columns
-from ffml.tables._units import scale_change
+from ffml.tables.inspection._detect import detectable_gap
+from ffml.tables.inspection._mistakes import area_under_curve
+from ffml.tables.inspection._names import protected_columns
+from ffml.tables.inspection._units import scale_change
 
 ROLES = {"label": "y", "sensitive": "sex", "task": "town"}
 
@@ -243,7 +243,7 @@ def test_many_tasks_and_dropped_rows(tmp_path):
     frame.loc[:2, "sex"] = None
     found = inspected(frame, tmp_path, drop_missing=True)
     lines = describe(found)
-    assert "Left out: 3 rows without task, label or sensitive value." in lines
+    assert "Left out: 3 rows without task, sensitive value or id." in lines
     assert "  ... and 30 more (--json lists all)" in lines
 
 

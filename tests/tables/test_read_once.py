@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from loans import ROLES, write_loans
 
-from ffml.tables import _csv, _sql
+from ffml.tables.sources import _csv, _sql
 
 SMALL = [
     "--method",

@@ -1,5 +1,6 @@
 import datetime
 import json
+from collections import Counter
 from decimal import Decimal
 
 import numpy as np
@@ -13,10 +14,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from ffml.base import FFMLError
 from ffml.tables import Preprocessor
-from ffml.tables._categories import FirstCategories
-from ffml.tables._encoders import Numeric
-from ffml.tables._fit import ColumnFit
-from ffml.tables._medians import MedianFit
+from ffml.tables.encode._first import first_categories, middle
+from ffml.tables.encode._fit import ColumnFit, TextAfterNumbers
 
 FRAME = pd.DataFrame(
     {
@@ -148,25 +147,20 @@ def test_of_many_values_the_first_tasks_choose_and_the_rest_is_other():
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abcdefgh")), min_size=1),
     st.integers(1, 5),
-    st.integers(2, 9),
 )
 @settings(max_examples=30, deadline=None)
-def test_later_tasks_change_no_choice(rows, limit, size):
+def test_later_tasks_change_no_choice(rows, limit):
     tasks, values = (np.array(part) for part in zip(*rows, strict=True))
 
-    def chosen(until, size):
-        fit, played = FirstCategories(limit), tasks < until
-        for start in range(0, played.sum(), size):
-            part = slice(start, start + size)
-            fit.add(pa.array(values[played][part].tolist(), pa.string()), tasks[played][part])
-        return fit.finish()
+    def chosen(until):
+        counts = (Counter(values[tasks == task].tolist()) for task in range(until))
+        return first_categories(counts, limit)
 
-    everything = chosen(5, size)
-    assert everything == chosen(5, len(rows))  # however rows come in batches
+    everything = chosen(5)
     for until in range(1, 5):
         met = set(values[tasks < until])
         # A value of the first tasks has a feature of its own, or not, whatever follows.
-        assert set(chosen(until, size)) == set(everything) & met
+        assert set(chosen(until)) == set(everything) & met
 
 
 def test_a_new_column_is_ignored_with_one_warning():
@@ -208,15 +202,18 @@ def test_numbers_written_as_texts_are_read_where_numbers_are_expected():
     assert preprocessor.transform(pd.DataFrame({"age": ["2.5", None]})).tolist() == [[2.5], [1.0]]
 
 
-def test_fitting_in_batches_equals_fitting_at_once():
-    table = pa.Table.from_pandas(FRAME)
-    fits = [ColumnFit(name) for name in table.column_names]
-    for batch in table.to_batches(max_chunksize=1):
-        for column in fits:
-            column.add(batch[column.name])
-    at_once = Preprocessor.fit(FRAME)
-    medians = {c.name: c.median for c in at_once.columns if isinstance(c, Numeric)}
-    assert Preprocessor.finish(fits, medians) == at_once
+def fitted(batches, parse):
+    """Fit one column batch by batch; all rows are one task."""
+    column = ColumnFit("c", parse)
+    pieces = [column.add(column.typed(batch), batch) for batch in batches]
+    return column.finish([pieces])
+
+
+@pytest.mark.parametrize("name", FRAME.columns)
+def test_fitting_in_batches_equals_fitting_at_once(name):
+    values = pa.Table.from_pandas(FRAME)[name].combine_chunks()
+    batches = [values.slice(i, 1) for i in range(len(values))]
+    assert fitted(batches, parse=False) == Preprocessor.fit({"c": values}).columns[0]
 
 
 @pytest.mark.parametrize(
@@ -224,30 +221,28 @@ def test_fitting_in_batches_equals_fitting_at_once():
     [
         (["1", "2.5", "-1e3"], ("c",)),
         (["1", None, "3"], ("c",)),
-        (["1", "2", "x"], ("c=1", "c=2", "c=x")),
+        ([None, "x", "2"], ("c=2", "c=x", "c=(missing)")),
         (["x", "2", "1"], ("c=1", "c=2", "c=x")),
     ],
 )
 def test_texts_of_a_csv_file_are_numbers_only_if_all_are(words, features):
-    column = ColumnFit("c", parse=True)
-    for word in words:
-        column.add(pa.array([word], pa.string()))
-    assert Preprocessor.finish([column], {"c": 0.0}).features == features
+    assert fitted([pa.array([word], pa.string()) for word in words], True).features == features
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(-9, 9)), min_size=1),
-    st.integers(1, 5),
-)
-def test_a_median_is_that_of_the_first_task_with_a_number(rows, size):
+def test_a_text_after_numbers_is_noticed():
+    with pytest.raises(TextAfterNumbers):
+        fitted([pa.array(["007"]), pa.array(["x"])], True)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(-9, 9)), min_size=1))
+def test_a_median_is_that_of_the_first_task_with_a_number(rows):
     tasks = np.array([task for task, _ in rows])
     values = np.array([np.nan if value is None else value for _, value in rows], float)
-    fit = MedianFit()
-    for start in range(0, len(rows), size):
-        fit.add(values[start : start + size], tasks[start : start + size])
     known = tasks[~np.isnan(values)]
     if len(known):
-        assert fit.finish() == np.nanmedian(values[tasks == known.min()])
+        found = middle(values[tasks == task] for task in range(4))
+        assert found.median == np.nanmedian(values[tasks == known.min()])
+        assert (found.offset, found.scale) == (0, 1)
 
 
 REFUSED = {

@@ -12,7 +12,7 @@ import pytest
 
 from ffml.base import FFMLError
 from ffml.tables import open_sql, open_table, public_url
-from ffml.tables._folder import FILE
+from ffml.tables.sources._folder import FILE
 
 ROWS = [("1.5", "Zoë, née Ünal"), ("2", 'says "hi"'), (None, "two\nlines"), ("-3e2", None)]
 
@@ -135,7 +135,7 @@ def test_sqlite_values_keep_or_widen_their_types(tmp_path):
 
 
 def test_types_are_common_to_all_chunks_of_a_query(tmp_path, monkeypatch):
-    monkeypatch.setattr("ffml.tables._database.CHUNK_ROWS", 2)
+    monkeypatch.setattr("ffml.tables.sources._database.CHUNK_ROWS", 2)
     source = sqlite_source(
         tmp_path,
         "select v, w from t order by rowid",

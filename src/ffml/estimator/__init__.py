@@ -22,9 +22,7 @@ from ffml.base import (
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
 from ffml.online.drift import drift_words
-from ffml.tables import Preprocessor
-from ffml.tables._columns import as_table, refuse_sparse
-from ffml.tables._partition import num_missing
+from ffml.tables import Preprocessor, as_table, num_missing, refuse_sparse
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

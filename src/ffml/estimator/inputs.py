@@ -8,10 +8,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.tables._columns import as_table
-from ffml.tables._labels import label_values, needs_positive
-from ffml.tables._roles import role_texts
-from ffml.tables._survey import sensitive_column
+from ffml.tables import as_table, label_values, needs_positive, role_texts, sensitive_column
 
 # Where no sensitive features are given, there is nobody to compare with.
 NO_GROUPS = SensitiveColumn("(none)", ("everyone",))

@@ -7,6 +7,7 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
 from ffml.forks import refuse_after_fork
+from ffml.online.drift import InputWatch
 from ffml.online.loop import Loop, start, step
 from ffml.online.state import LoopState, Round
 from ffml.recipe.build import Experiment, build_loop
@@ -17,7 +18,6 @@ from ffml.runs._documents import schema_from
 from ffml.runs._people import Fingerprints, fingerprints, names_of
 from ffml.runs._rounds import round_document
 from ffml.runs._state import StateWriter, read_state
-from ffml.online.drift import InputWatch
 from ffml.store import Decided, Store, Transaction
 from ffml.tables import Preprocessor
 from ffml.tables.scaling import RunningScaler

@@ -13,10 +13,10 @@ from ffml.online.judge import MOST_UNLABELLED
 from ffml.recipe.build import build_for
 from ffml.recipe.config import RunConfig, check_settings
 from ffml.recipe.recipes import step_sizes
+from ffml.runs._trees import both_restored
 from ffml.runs.artifact import KNOWLEDGE, SavedModel
 from ffml.runs.config import run_config
 from ffml.runs.predict import Rule, preprocessor_of
-from ffml.runs._trees import both_restored
 from ffml.tables import Preprocessor, Source, labelled_task
 
 

@@ -7,8 +7,7 @@ import numpy as np
 from ffml.online.drift import InputWatch, drift_words
 from ffml.runs.artifact import SavedModel
 from ffml.runs.watched import watch_from
-from ffml.tables import Preprocessor
-from ffml.tables._partition import num_missing
+from ffml.tables import Preprocessor, num_missing
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,6 +13,7 @@ from ffml.online.loop import Loop, knowledge
 from ffml.online.memory import Memory
 from ffml.online.state import LoopState, Round
 from ffml.online.waiting import Waiting
+from ffml.runs._trees import array_names, both_by_name, both_restored, leaves_by_name
 from ffml.runs.artifact import (
     KNOWLEDGE,
     MULTIPLIERS,
@@ -27,7 +28,6 @@ from ffml.runs.artifact import (
 from ffml.runs.container import Contents
 from ffml.runs.history import history_arrays, history_document
 from ffml.runs.position import Position
-from ffml.runs._trees import array_names, both_by_name, both_restored, leaves_by_name
 from ffml.runs.waiting import waiting_arrays, waiting_document
 from ffml.runs.watched import watch_arrays, watch_from
 

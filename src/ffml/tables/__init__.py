@@ -1,23 +1,25 @@
 """Your own tables: reading them, turning columns into features, cutting them into tasks."""
 
 from ffml.border import public_address as public_url
+from ffml.tables._columns import as_table, num_missing, refuse_sparse
 from ffml.tables._decision_roles import DecisionRoles
 from ffml.tables._decisions import Decisions, read_decisions
-from ffml.tables._describe import describe
 from ffml.tables._further import further_stream, open_further
-from ffml.tables._guess import Guess, fitting, guess_roles, usually
-from ffml.tables._inspect import Inspection, inspect
-from ffml.tables._labelled import labelled_task
-from ffml.tables._labels import needs_positive
-from ffml.tables._late import LateLabels, read_late_labels
-from ffml.tables._look import ColumnLook, look
-from ffml.tables._preprocess import Preprocessor
-from ffml.tables._read import open_frame, open_sql, open_table
-from ffml.tables._roles import Roles, refuse_unknown
+from ffml.tables._groups import sensitive_column
+from ffml.tables._labels import label_values, needs_positive
+from ffml.tables._later import LateLabels, labelled_task, read_late_labels
+from ffml.tables._order import canonical_period, earlier_period, empty_periods, twin_period
+from ffml.tables._roles import Roles, refuse_unknown, role_texts
 from ffml.tables._settle import open_formats
-from ffml.tables._source import Source
-from ffml.tables._stream import TableStream, table_stream
-from ffml.tables._survey import Known
+from ffml.tables._stream import Known, TableStream, table_stream
+from ffml.tables.encode._preprocess import Preprocessor
+from ffml.tables.inspection._describe import describe
+from ffml.tables.inspection._guess import Guess, fitting, guess_roles, usually
+from ffml.tables.inspection._inspect import Inspection, inspect
+from ffml.tables.inspection._look import ColumnLook, look
+from ffml.tables.sources._locate import located
+from ffml.tables.sources._open import open_data, open_frame, open_sql, open_table
+from ffml.tables.sources._source import Source
 
 __all__ = [
     "ColumnLook",
@@ -31,14 +33,22 @@ __all__ = [
     "Roles",
     "Source",
     "TableStream",
+    "as_table",
+    "canonical_period",
     "describe",
+    "earlier_period",
+    "empty_periods",
     "fitting",
     "further_stream",
     "guess_roles",
     "inspect",
+    "label_values",
     "labelled_task",
+    "located",
     "look",
     "needs_positive",
+    "num_missing",
+    "open_data",
     "open_formats",
     "open_frame",
     "open_further",
@@ -47,7 +57,11 @@ __all__ = [
     "public_url",
     "read_decisions",
     "read_late_labels",
+    "refuse_sparse",
     "refuse_unknown",
+    "role_texts",
+    "sensitive_column",
     "table_stream",
+    "twin_period",
     "usually",
 ]

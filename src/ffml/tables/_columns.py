@@ -1,7 +1,8 @@
 """Any table that people hold (NumPy, pandas, polars, pyarrow) as Arrow columns."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,6 +112,23 @@ def is_time(kind: "pa.DataType") -> bool:
     return types.is_temporal(kind)
 
 
+class BadValue(FFMLError):
+    """A value that a column must not hold: what is wrong, and what would help.
+
+    Args:
+        column: its name.
+        wrong: what is wrong.
+        help: the remedy.
+        is_bad: tells such values, so that the first one's row can be found (see `row_of`).
+    """
+
+    def __init__(
+        self, column: str, wrong: str, help: str, is_bad: Callable[[Any], np.ndarray]
+    ) -> None:
+        super().__init__(f"{wrong}; {help}")
+        self.column, self.wrong, self.help, self.is_bad = column, wrong, help, is_bad
+
+
 def numbers(values: Any, name: str) -> np.ndarray:
     """Return a column as float64, missing values as NaN; texts are read as numbers."""
     import pyarrow as pa
@@ -120,25 +138,53 @@ def numbers(values: Any, name: str) -> np.ndarray:
     try:
         found = values.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise FFMLError(
-            f"column {name!r} held numbers when it was fitted and now holds {_stray(values)!r}; "
-            "correct the value or leave it empty"
+        strays = values.filter(pa.array(no_number(values))).to_pylist() or [str(values.type)]
+        raise BadValue(
+            name,
+            f"column {name!r} held numbers when it was fitted and now holds {strays[0]!r}",
+            "correct the value or leave it empty",
+            no_number,
         ) from error
     found = np.asarray(found)
     refuse_extremes(found, name)
     return found
 
 
+def no_number(values: Any) -> np.ndarray:
+    """Tell which values are no numbers; missing ones could be."""
+    import pyarrow as pa
+
+    def is_stray(value: Any) -> bool:
+        try:
+            pa.array([value]).cast(pa.float64(), safe=False)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return True
+        return False
+
+    found = texts(values) if is_text(values.type) else values
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        found.cast(pa.float64(), safe=False)
+        return np.zeros(len(found), bool)
+    return np.array([is_stray(value) for value in found.to_pylist()], bool)
+
+
 def refuse_extremes(found: np.ndarray, name: str) -> None:
     """Refuse infinite and huge numbers."""
     largest = np.fmax.reduce(np.abs(found), initial=0.0)
-    if np.isinf(largest):
-        raise FFMLError(f"column {name!r} holds infinite values; make them missing")
-    if largest > LARGEST:
-        raise FFMLError(
-            f"column {name!r} holds {largest:.3g}, and {LARGEST:.0e} is the limit; "
-            "rescale the column or make such values missing"
-        )
+    if largest <= LARGEST:
+        return
+    wrong, help = f"column {name!r} holds infinite values", "make them missing"
+    if not np.isinf(largest):
+        wrong = f"column {name!r} holds {largest:.3g}, and {LARGEST:.0e} is the limit"
+        help = "rescale the column or make such values missing"
+    raise BadValue(name, wrong, help, lambda values: np.abs(numbers_of(values)) >= largest)
+
+
+def numbers_of(values: Any) -> np.ndarray:
+    """Return a column of numbers, or of texts that all are, as float64."""
+    import pyarrow as pa
+
+    return np.asarray((texts(values) if is_text(values.type) else values).cast(pa.float64(), False))
 
 
 def texts(values: Any) -> Any:
@@ -178,11 +224,22 @@ def _from_columns(names: Iterable[str], columns: Iterable[Any]) -> "pa.Table":
     return pa.table(converted, names=names)
 
 
-def _stray(values: Any) -> Any:
-    """Find the first value that is no number."""
-    for value in values.to_pylist():
+def num_missing(values: Any) -> int:
+    """Count the values of a column that are missing."""
+    import pyarrow.compute as pc
+
+    return pc.sum(pc.is_null(values, nan_is_null=True)).as_py() or 0
+
+
+def refuse_broken(batch: "pa.RecordBatch", name: str) -> None:
+    """Refuse texts that are not UTF-8, which a typed file may claim to hold."""
+    import pyarrow as pa
+
+    for column in batch.schema.names:
         try:
-            float(value if value is not None else 0)
-        except (TypeError, ValueError):
-            return value
-    return str(values.type)
+            batch.column(column).validate(full=True)
+        except pa.ArrowInvalid:
+            raise FFMLError(
+                f"{name} holds a text in column {column!r} that is not in UTF-8; write it with "
+                "that encoding"
+            ) from None

@@ -6,7 +6,7 @@ from ffml.base import FFMLError
 from ffml.tables._labels import label_values
 from ffml.tables._roles import Roles, refuse_unknown
 from ffml.tables._settle import check_time, settle_time
-from ffml.tables._source import Source
+from ffml.tables.sources._source import Source
 
 
 class DecisionRoles(NamedTuple):

@@ -14,16 +14,17 @@ from ffml.tables._decision_roles import (
     settled,
     task_column,
 )
+from ffml.tables._groups import MAX_GROUPS, sensitive_column
 from ffml.tables._roles import role_texts
 from ffml.tables._rows import CROSS
-from ffml.tables._source import Source
-from ffml.tables._survey import MAX_GROUPS, MAX_LABELS, sensitive_column
 from ffml.tables._time import periods
+from ffml.tables.sources._source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_TASKS = 10_000
+MAX_LABELS = 10
 ALL_ROWS = "all rows"  # the one task of a table without a column of tasks
 UNKNOWN = 2  # the label of a row whose outcome is not known (yet)
 

@@ -2,29 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ffml.tables._folder import FILE, FolderSource
-from ffml.tables._read import open_frame, open_table
-from ffml.tables._source import Source
-from ffml.tables._stream import TableStream, table_stream
-from ffml.tables._survey import Known
+from ffml.tables._stream import Known, TableStream, table_stream
+from ffml.tables.sources._folder import FILE, FolderSource
+from ffml.tables.sources._open import open_data
+from ffml.tables.sources._source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def open_further(data: Any, task: str) -> Source:
+def open_further(data: Any, task: str, query: str | None = None) -> Source:
     """Open the next part of a stream.
 
     Args:
-        data: a path or a data frame.
+        data: a path, a data frame, or a database's address with a query.
         task: the run's column of tasks; where the files of a folder are its tasks, a file is one.
+        query: for a database.
     """
-    if not isinstance(data, str | Path):
-        return open_frame(data, "the data frame")
-    source = open_table(data)
+    source = open_data(data, query)
     if task == FILE and source.task is None:
         return FolderSource(source.name, (source,))
     return source
@@ -36,13 +33,12 @@ def further_stream(
     """Cut a further table into tasks, encoded as the tables before.
 
     Args:
-        source: the table; columns that were dropped before may be gone, and so may the label
-            where rows have ids.
+        source: the table; columns that were dropped before may be gone, and so may the label.
         roles: `Roles.to_json` of the stream so far.
         known: what its tables have settled.
         drop_missing: see `table_stream`.
     """
-    if roles.get("id") and roles["label"] not in source.columns:
+    if roles["label"] not in source.columns:
         source = WithoutLabels(source, roles["label"])
     other = (source.task, roles.get("id"))
     drop = [name for name in roles["drop"] if name in source.columns and name not in other]

@@ -13,25 +13,23 @@ CROSS = "×"  # joins the names of crossed attributes and of their groups
 
 
 class Rows(NamedTuple):
-    """The rows of a batch that have a task, all sensitive values, and a label or an id."""
+    """The rows of a batch that have a task, all sensitive values, and an id if rows have ids."""
 
     batch: "pa.RecordBatch"
     task: "pa.Array"
-    label: "pa.Array"
+    label: "pa.Array"  # null where it is not known yet
     sensitive: tuple["pa.Array", ...]  # see `sensitive_names`
     ids: "pa.Array | None"
-    missing: dict[str, int]  # "label column 'y'" -> how many rows have no value there
+    order: "pa.Array | None"  # what tasks are played by, if by more than their names or places
+    missing: dict[str, int]  # "task column 'month'" -> how many rows have no value there
 
 
 def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
-    """Leave out the rows that lack a task, a label or a sensitive value, and count them.
-
-    Rows with ids may lack the label, but not the id.
-    """
+    """Leave out the rows that lack a task, a sensitive value or an id, and count them."""
     import pyarrow.compute as pc
 
-    named = [("task", roles.task), ("id" if roles.id else "label", roles.id or roles.label)]
-    named += [("sensitive", name) for name in roles.sensitive]
+    named = [("task", roles.task), *(("sensitive", name) for name in roles.sensitive)]
+    named += [("id", roles.id)] if roles.id else []
     parts = [_part(batch.column(name), name, part, roles) for part, name in named]
     missing = {
         f"{part} column {name!r}": values.null_count
@@ -42,13 +40,12 @@ def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
         for values in parts[1:]:
             complete = pc.and_(complete, values.is_valid())
         batch, parts = batch.filter(complete), [values.filter(complete) for values in parts]
-    task, label, *sensitive = parts
-    ids = None
-    if roles.id:
-        ids, label = label, role_texts(batch.column(roles.label), roles.label, "label")
+    task, *sensitive = parts
+    ids = sensitive.pop() if roles.id else None
     if roles.intersect:
         sensitive = [pc.binary_join_element_wise(*sensitive, CROSS)]
-    return Rows(batch, task, label, tuple(sensitive), ids, missing)
+    label = role_texts(batch.column(roles.label), roles.label, "label")
+    return Rows(batch, task, label, tuple(sensitive), ids, _order(batch, roles), missing)
 
 
 def _part(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
@@ -57,12 +54,11 @@ def _part(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
     return role_texts(values, name, part)
 
 
-def order_texts(rows: Rows, roles: Roles) -> "pa.Array | None":
-    """Return what tasks are played by, row by row; None if by nothing but their names or places."""
+def _order(batch: "pa.RecordBatch", roles: Roles) -> "pa.Array | None":
     if roles.time is not None and roles.time != roles.task:
-        return periods(rows.batch.column(roles.time), roles.time, None, roles.date_format)
+        return periods(batch.column(roles.time), roles.time, None, roles.date_format)
     if roles.order is not None:
-        return role_texts(rows.batch.column(roles.order), roles.order, "order")
+        return role_texts(batch.column(roles.order), roles.order, "order")
     return None
 
 

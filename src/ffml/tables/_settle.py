@@ -5,7 +5,6 @@ from typing import Any
 
 from ffml.base import FFMLError
 from ffml.tables._roles import Roles
-from ffml.tables._source import Source
 from ffml.tables._time import (
     UNCLEAR,
     UNITS,
@@ -15,6 +14,7 @@ from ffml.tables._time import (
     period,
     time_texts,
 )
+from ffml.tables.sources._source import Source
 
 
 def check_time(task: str | None, time: str | None, by: str | None, date_format: str | None) -> None:

@@ -1,18 +1,20 @@
 """A table as a stream of tasks, with one task in memory at a time."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from ffml.base import FFMLError, Schema, Stream
-from ffml.tables._once import ReadOnce
-from ffml.tables._partition import TaskReader
-from ffml.tables._preprocess import Preprocessor
-from ffml.tables._read import open_table
+from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
+from ffml.tables._groups import refuse_new_groups, sensitive_column
+from ffml.tables._ingest import Ingest
+from ffml.tables._labels import label_values
+from ffml.tables._play import TaskReader
 from ffml.tables._roles import Roles
 from ffml.tables._settle import check_time, settle_time
-from ffml.tables._source import Source
-from ffml.tables._survey import Known, survey
+from ffml.tables.encode._preprocess import Preprocessor
+from ffml.tables.sources._open import open_data
+from ffml.tables.sources._source import Source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +27,20 @@ class TableStream(Stream):
     task_names: tuple[str, ...]
     task_sizes: tuple[int, ...]
     labels: dict[str, int]  # the label's texts and what they stand for
-    dropped_rows: int = 0  # rows left out for a missing task, label or sensitive value
+    dropped_rows: int = 0  # rows left out for a missing task, sensitive value or id
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a run knows of its tables already, so that it holds for further ones."""
+
+    preprocessor: Preprocessor
+    sensitive: tuple[SensitiveColumn, ...]
+    labels: dict[str, int]
 
 
 def table_stream(
-    source: Source | str | Path,
+    source: Any,
     *,
     label: str,
     sensitive: str | Sequence[str],
@@ -48,16 +59,16 @@ def table_stream(
 ) -> TableStream:
     """Cut a table into tasks, whatever its size.
 
-    A first pass learns what all rows have in common: the tasks and their sizes, the label's
-    values, the groups, and how to encode the features. Only features are learned from for that,
-    and what a missing number becomes only from the first task that has a number there. Later passes
-    read what the first one set aside, so that texts are parsed once. If the rows lie task by task
-    in the order in which tasks are played, a task is handed out as soon as its last row is read.
-    Otherwise, the rows are first put into a temporary file, by task; rows of a task that lie apart
-    are put together. In both cases, memory holds one task and a few batches of rows.
+    The table is read once. That pass learns what all rows have in common (the tasks and their
+    sizes, the label's values, the groups, and how to encode the features), and sets the rows aside
+    by task, in a file without a name where they are many. Only features are learned from for that,
+    and what a missing number becomes only from the first task that has a number there. Memory
+    holds one task and a few batches of rows.
+
+    A row without a label is a person to be decided about: its y is -1.
 
     Args:
-        source: a path (see `open_table`), or what `open_table` or `open_sql` returned.
+        source: a path or a data frame (see `open_data`), or what `open_data` returned.
         label: the column to predict.
         sensitive: the protected column or columns; they are never features.
         task: the column that says which rows belong together; a folder's files by default.
@@ -74,9 +85,9 @@ def table_stream(
         date_format: how dates are written, such as DD/MM/YYYY; needed if no date of the column
             tells whether the day comes first.
         preprocessor: how features were encoded before; learned from the table by default.
-        drop_missing: leave out rows without task, label or sensitive value, which are refused
+        drop_missing: leave out rows without task, sensitive value or id, which are refused
             otherwise.
-        id: the column that names every row; with it, rows may lack their label (-1 then).
+        id: the column that names every row, so that labels can find it later.
         known: what an earlier table of the same stream has settled; a category that is new since
             then is all zeros, and a new group or label is refused.
 
@@ -84,7 +95,7 @@ def table_stream(
         A stream whose tasks hold raw features: ``RunningScaler.empty(preprocessor.scaled)``
         standardises them along the stream.
     """
-    source = open_table(source) if isinstance(source, str | Path) else source
+    source = open_data(source)
     check_time(task, time, by, date_format)
     if task is None and time is not None and (by or source.task in (None, time)):
         task = time
@@ -108,28 +119,62 @@ def table_stream(
     if preprocessor is not None:
         _check_columns(preprocessor, roles, source)
     roles = settle_time(source, roles)
-    if source.parse:
-        source = ReadOnce(source)
-    found = survey(source, roles, preprocessor, drop_missing, known)
-    reader = TaskReader(source, roles, found)
+    with ThreadPoolExecutor(1) as pool:
+        digest = pool.submit(source.fingerprint)  # beside the reading
+        read = Ingest(source, roles, preprocessor)
+    _refuse_missing(read, source.name, drop_missing)
+    played = read.tasks.played(roles)
+    labels, groups = _labels(read, roles, known), _groups(read, known)
+    preprocessor = preprocessor or read.preprocessor(played)
     return TableStream(
         name=source.name,
         schema=Schema(
-            found.preprocessor.features,
-            found.sensitive,
-            roles.label,
-            categories=found.preprocessor.categories,
+            preprocessor.features, groups, roles.label, categories=preprocessor.categories
         ),
-        tasks=reader.in_place if found.in_place else reader.set_aside,
-        num_tasks=len(found.tasks),
-        preprocessor=found.preprocessor,
-        fingerprint=source.fingerprint(),
+        tasks=TaskReader(read, played, preprocessor, labels, groups, roles.id),
+        num_tasks=len(played),
+        preprocessor=preprocessor,
+        fingerprint=digest.result(),
         roles=roles,
-        task_names=found.tasks,
-        task_sizes=found.sizes,
-        labels=found.labels,
-        dropped_rows=found.dropped_rows,
+        task_names=tuple(read.tasks.names[number] for number in played),
+        task_sizes=tuple(read.sizes[number] for number in played),
+        labels=labels,
+        dropped_rows=read.read_rows - sum(read.sizes),
     )
+
+
+def _refuse_missing(read: Ingest, name: str, drop_missing: bool) -> None:
+    """Refuse a table without rows, and rows that lack a task, a sensitive value or an id."""
+    if not read.read_rows:
+        raise FFMLError(f"{name} has no rows; at least one is needed")
+    found = [f"{count} in {where}" for where, count in read.missing.items() if count]
+    if found and not drop_missing:
+        raise FFMLError(
+            f"rows without a value: {', '.join(found)}; fill them in, or leave such rows out "
+            "(--set data.drop_missing=true)"
+        )
+    if not read.sizes:
+        raise FFMLError(f"{name} has no rows left without those that miss a value")
+
+
+def _labels(read: Ingest, roles: Roles, known: Known | None) -> dict[str, int]:
+    """Say what the label's texts stand for; rows may lack them, but not all rows."""
+    if known:
+        positive = next((text for text, code in known.labels.items() if code), roles.positive)
+        return label_values(roles.label, {*read.labels.codes, *known.labels}, positive)
+    if not read.labels.codes:
+        raise FFMLError(
+            f"label column {roles.label!r} is empty; labels of some people are needed to learn from"
+        )
+    return label_values(roles.label, read.labels.codes, roles.positive)
+
+
+def _groups(read: Ingest, known: Known | None) -> tuple[SensitiveColumn, ...]:
+    """Say which groups there are."""
+    if known:
+        refuse_new_groups({name: t.codes for name, t in read.groups.items()}, known.sensitive)
+        return known.sensitive
+    return tuple(sensitive_column(name, texts.codes) for name, texts in read.groups.items())
 
 
 def _unused(brought: str | None, task: str | None) -> tuple[str, ...]:

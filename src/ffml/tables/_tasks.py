@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.tables._disorder import refuse_disorder
+from ffml.tables._order import refuse_disorder
 from ffml.tables._roles import Roles
 from ffml.tables._time import parse_time
 
@@ -14,54 +14,45 @@ if TYPE_CHECKING:
 
 
 class TaskFit:
-    """The tasks seen so far, in the order of their first rows.
+    """The tasks seen so far, numbered in the order of their first rows.
 
     >>> import pyarrow as pa
     >>> tasks = TaskFit()
     >>> tasks.add(pa.array(["b", "b", "a", "b"]), pa.array(["2", "2", "10", "2"]))
-    >>> tasks.finish(Roles("y", ("sex",), "town"))
-    (('b', 'a'), (3, 1), False)
+    array([0, 0, 1, 0], dtype=int32)
+    >>> tasks.names, tasks.played(Roles("y", ("sex",), "town"))
+    (['b', 'a'], [0, 1])
     """
 
     def __init__(self) -> None:
-        self._sizes: dict[str, int] = {}
-        self._clustered = True
-        self._current: str | None = None
+        self._codes: dict[str, int] = {}
         self._first_texts: dict[str, str] = {}  # the smallest order value as a text ...
         self._first_numbers: dict[str, float] | None = {}  # ... and as a number, if all are
 
-    def add(self, task: "pa.Array", order: "pa.Array | None" = None) -> None:
-        """See the task, and the order value, of each row of a batch."""
+    @property
+    def names(self) -> list[str]:
+        """All tasks, by their numbers."""
+        return list(self._codes)
+
+    def add(self, task: "pa.Array", order: "pa.Array | None" = None) -> np.ndarray:
+        """See the task, and the order value, of each row of a batch; return the tasks' numbers."""
         encoded = task.dictionary_encode()
-        codes, names = np.asarray(encoded.indices), encoded.dictionary.to_pylist()
-        if self._clustered:
-            self._follow([names[codes[i]] for i in run_starts(codes)])
-        for name, size in zip(names, np.bincount(codes), strict=True):
-            self._sizes[name] = self._sizes.get(name, 0) + int(size)
+        names = encoded.dictionary.to_pylist()
+        lookup = [self._codes.setdefault(name, len(self._codes)) for name in names]
         if order is not None:
             self._add_order(task, order)
+        return np.array(lookup, np.int32)[np.asarray(encoded.indices)]
 
-    def finish(self, roles: Roles) -> tuple[tuple[str, ...], tuple[int, ...], bool]:
-        """Return names and sizes as they are played, and whether the rows lie in that order."""
-        names = list(self._sizes)
+    def played(self, roles: Roles) -> list[int]:
+        """Return the numbers of the tasks in the order in which they are played."""
+        names = self.names
         if roles.by:
             names.sort()  # as ISO writes periods, texts sort by time
         elif order := roles.time or roles.order:
             names = self._ordered(names, order)
         else:
             refuse_disorder(roles.task, names)
-        in_place = self._clustered and names == list(self._sizes)
-        return tuple(names), tuple(self._sizes[name] for name in names), in_place
-
-    def _follow(self, runs: list[str]) -> None:
-        """Notice a task that comes back after another one."""
-        opened = set(self._sizes)
-        for name in runs:
-            if name != self._current and name in opened:
-                self._clustered = False
-                return
-            opened.add(name)
-            self._current = name
+        return [self._codes[name] for name in names]
 
     def _add_order(self, task: "pa.Array", order: "pa.Array") -> None:
         import pyarrow as pa
@@ -102,11 +93,6 @@ class TaskFit:
                 f"order column {order!r} holds times such as {firsts[0]!r}, which do not sort as "
                 f"texts; give it as --time '{order}'"
             )
-
-
-def run_starts(codes: np.ndarray) -> np.ndarray:
-    """Return where a new run of equal codes starts."""
-    return np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
 
 
 def _smallest(task: "pa.Array", values: "pa.Array") -> list[tuple]:

@@ -131,7 +131,7 @@ def period(text: str, column: str, by: str | None, date_format: str | None = Non
             f"time column {column!r} holds {text!r}, a {moment.unit}, which is in no single {by}; "
             f"give --by {' or '.join(_WITHIN[moment.unit])}"
         )
-    return _period_name(moment.date, by)
+    return period_name(moment.date, by)
 
 
 def both_orders(separator: str) -> tuple[str, str]:
@@ -139,7 +139,8 @@ def both_orders(separator: str) -> tuple[str, str]:
     return f"DD{separator}MM{separator}YYYY", f"MM{separator}DD{separator}YYYY"
 
 
-def _period_name(date: datetime.date, by: str) -> str:
+def period_name(date: datetime.date, by: str) -> str:
+    """Name the period that a day falls into as ISO does."""
     if by == "week":
         year, week, _ = date.isocalendar()
         return f"{year}-W{week:02}"
@@ -149,6 +150,18 @@ def _period_name(date: datetime.date, by: str) -> str:
         "quarter": f"{date.year:04}-Q{(date.month + 2) // 3}",
         "year": f"{date.year:04}",
     }[by]
+
+
+def next_period(date: datetime.date, by: str) -> datetime.date:
+    """Return a day of the period after this day's.
+
+    >>> next_period(datetime.date(2024, 12, 1), "month").isoformat()
+    '2025-01-01'
+    """
+    if by in ("day", "week"):
+        return date + datetime.timedelta(days=1 if by == "day" else 7)
+    months = 12 * date.year + date.month - 1 + {"month": 1, "quarter": 3, "year": 12}[by]
+    return datetime.date(months // 12, months % 12 + 1, 1)
 
 
 @lru_cache

@@ -1,0 +1,109 @@
+"""Tasks that are named by times come in the order of time, each period once and none left out."""
+
+import re
+from collections.abc import Sequence
+
+from ffml.base import FFMLError
+from ffml.tables._time import (
+    TIME_OF_DAY,
+    UNCLEAR,
+    Moment,
+    both_orders,
+    next_period,
+    parse_time,
+    period_name,
+)
+
+
+def refuse_disorder(column: str, tasks: Sequence[str]) -> None:
+    """Refuse tasks that are named by times and come in another order.
+
+    >>> refuse_disorder("month", ["2024-01", "2024-02"])
+    """
+    readings = [_all_moments(tasks, f) for f in (None, *(_both_orders(tasks)))]
+    known = [moments for moments in readings if moments]
+    if not known or any(moments == sorted(moments) for moments in known):
+        return
+    moments = known[0]
+    late = next(i for i in range(1, len(tasks)) if moments[i] < moments[i - 1])
+    by = " --by day" if moments[0].unit == "day" else ""
+    raise FFMLError(
+        f"task column {column!r} looks like time, but {tasks[late - 1]!r} comes before "
+        f"{tasks[late]!r}; play the tasks in time order with --time '{column}'{by}, or by another "
+        "column with --set data.order=COLUMN"
+    )
+
+
+def _all_moments(tasks: Sequence[str], date_format: str | None) -> list[Moment]:
+    """Read all names as times of one unit; nothing if they are not."""
+    moments: list[Moment] = []
+    for task in tasks:
+        moment = parse_time(_without_time_of_day(task), date_format)
+        if moment is None or (moments and moment.unit != moments[0].unit):
+            return []
+        if task.isdigit() and not 1900 <= moment.date.year <= 2100:  # rather a number
+            return []
+        moments.append(moment)
+    return moments
+
+
+def _without_time_of_day(text: str) -> str:
+    return re.sub(TIME_OF_DAY, "", text.strip())
+
+
+def _both_orders(tasks: Sequence[str]) -> tuple[str, ...]:
+    found = UNCLEAR.fullmatch(_without_time_of_day(tasks[0])) if tasks else None
+    return both_orders(found[2]) if found else ()
+
+
+def canonical_period(name: str) -> str:
+    """Write the name of a period as ISO does, so that one period has one name.
+
+    >>> canonical_period("2024-9"), canonical_period("Sep 2024"), canonical_period("site 7")
+    ('2024-09', '2024-09', 'site 7')
+    """
+    found = _all_moments([name], None)
+    return period_name(found[0].date, found[0].unit) if found else name
+
+
+def twin_period(name: str, played: Sequence[str]) -> str | None:
+    """Return a task that is the same period as this one, written in another way.
+
+    >>> twin_period("2024-9", ["2024-08", "2024-09"])
+    '2024-09'
+    """
+    own = canonical_period(name)
+    return next((p for p in played if p != name and canonical_period(p) == own), None)
+
+
+def earlier_period(name: str, played: Sequence[str]) -> str | None:
+    """Return the last of the periods played that comes after this one; None if none does.
+
+    >>> earlier_period("2023-05", ["2024-07", "2024-08"]), earlier_period("site 7", ["site 8"])
+    ('2024-08', None)
+    """
+    found = [(m[0], p) for p in played if (m := _all_moments([name, p], None)[1:])]
+    own = _all_moments([name], None)
+    later = [(moment, p) for moment, p in found if own and moment > own[0]]
+    return max(later)[1] if later else None
+
+
+def empty_periods(names: Sequence[str]) -> list[str]:
+    """Return the periods between the first and the last of these tasks that none of them is.
+
+    Args:
+        names: tasks, in any order; where one is no period, or of another length, none is empty.
+
+    >>> empty_periods(["2023-11", "2024-02"]), empty_periods(["2024-01", "site 7"])
+    (['2023-12', '2024-01'], [])
+    """
+    moments = _all_moments(names, None)
+    if not moments:
+        return []
+    unit, there = moments[0].unit, {period_name(m.date, moments[0].unit) for m in moments}
+    day, last, empty = min(moments).date, max(moments).date, []
+    while day < last:
+        if (name := period_name(day, unit)) not in there:
+            empty.append(name)
+        day = next_period(day, unit)
+    return empty

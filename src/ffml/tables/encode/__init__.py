@@ -1,0 +1,1 @@
+"""How columns become numbers, always in the same way."""

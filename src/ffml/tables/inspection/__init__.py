@@ -1,0 +1,1 @@
+"""What a table looks like, and what is likely wrong with it."""

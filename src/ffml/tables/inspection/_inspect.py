@@ -1,0 +1,151 @@
+"""What a stream looks like, before anything is learned from it."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ffml.base import FFMLError, Schema, Stream, Task
+from ffml.tables.inspection._detect import detectable_gap
+from ffml.tables.inspection._mistakes import Sample, likely_mistakes
+from ffml.tables.inspection._names import protected_warning, spelling_warnings
+from ffml.tables.inspection._repeats import RepeatFit
+from ffml.tables.inspection._units import changed_units
+
+SMALL = 30  # rows below which a task cannot be judged
+UNKNOWN = 2  # the place of counts of rows without a label
+SAMPLE_ROWS = 50_000  # how many rows the search for mistakes looks at, of all tasks
+
+
+@dataclass(frozen=True)
+class GroupSummary:
+    """One group of one protected attribute."""
+
+    column: str
+    group: str
+    rows: int
+    positive_rate: float | None  # of those with a label; None: none has one
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """One task, or all of them together."""
+
+    name: str
+    rows: int
+    unlabelled: int  # people to be decided about, whose label is not known yet
+    positive_rate: float | None  # of those with a label; None: none has one
+    groups: tuple[GroupSummary, ...]
+    detectable_gap: float | None  # for the comparison that needs most rows; None: any gap can hide
+    problems: tuple[str, ...]  # why it is too small to judge
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """All that `inspect` found; ``to_json`` makes plain JSON values of it."""
+
+    name: str
+    fingerprint: str | None
+    label: str
+    features: tuple[str, ...]
+    dropped_rows: int
+    validation_fraction: float
+    overall: TaskSummary
+    tasks: tuple[TaskSummary, ...]
+    mistakes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+
+def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
+    """Look at every task once, one in memory at a time.
+
+    Args:
+        stream: what `table_stream` returned, or any other stream.
+        validation_fraction: the share of a task's rows that will judge decisions; only those
+            count for the gap that can be detected.
+    """
+    if not 0 < validation_fraction < 1:
+        raise FFMLError(f"validation_fraction must be between 0 and 1, got {validation_fraction}")
+    schema = stream.schema
+    total = np.zeros((sum(len(c.groups) for c in schema.sensitive), 3), int)
+    per_task = max(20, SAMPLE_ROWS // (stream.num_tasks or 100))
+    summaries, samples, sampled = [], [], 0
+    repeats = RepeatFit(schema)
+    for task in stream.tasks():
+        counts = _counts(task, schema)
+        total += counts
+        repeats.add(task)
+        summaries.append(_summary(task.name, counts, schema, validation_fraction))
+        if sampled < SAMPLE_ROWS:
+            samples.append(_sample(task, schema, per_task))
+            sampled += len(samples[-1].y)
+    if not summaries:
+        raise FFMLError(f"{stream.name} has no tasks; at least one is needed")
+    sample = Sample(*(np.concatenate(parts) for parts in zip(*samples, strict=True)))
+    preprocessor = getattr(stream, "preprocessor", None)
+    some_rows = [(t.name, part.x) for t, part in zip(summaries, samples, strict=False)]
+    mistakes = [
+        *likely_mistakes(sample, schema, preprocessor),
+        *changed_units(some_rows, preprocessor),
+        *spelling_warnings(schema, preprocessor),
+        *protected_warning(preprocessor.names if preprocessor else schema.features),
+        *repeats.finish(),
+    ]
+    return Inspection(
+        name=stream.name,
+        fingerprint=getattr(stream, "fingerprint", None),
+        label=schema.label,
+        features=schema.features,
+        dropped_rows=getattr(stream, "dropped_rows", 0),
+        validation_fraction=validation_fraction,
+        overall=_summary("all tasks", total, schema, validation_fraction),
+        tasks=tuple(summaries),
+        mistakes=tuple(mistakes),
+    )
+
+
+def _counts(task: Task, schema: Schema) -> np.ndarray:
+    """Count rows by group (of all attributes, one after another) and label 0, 1 or unknown."""
+    label = np.where(task.y < 0, UNKNOWN, task.y)
+    parts = [
+        np.bincount(3 * task.groups[:, i] + label, minlength=3 * len(column.groups))
+        for i, column in enumerate(schema.sensitive)
+    ]
+    return np.concatenate(parts).reshape(-1, 3)
+
+
+def _rate(counts: np.ndarray) -> float | None:
+    known = counts[:UNKNOWN].sum()
+    return float(counts[1] / known) if known else None
+
+
+def _summary(name: str, counts: np.ndarray, schema: Schema, fraction: float) -> TaskSummary:
+    own = counts[: len(schema.sensitive[0].groups)].sum(0)  # every attribute counts all rows
+    rows, unlabelled, rate = int(own.sum()), int(own[UNKNOWN]), _rate(own)
+    names = [(c.name, group) for c in schema.sensitive for group in c.groups]
+    groups = tuple(
+        GroupSummary(column, group, int(found.sum()), _rate(found))
+        for (column, group), found in zip(names, counts, strict=True)
+    )
+    problems = [f"fewer than {SMALL} rows"] if rows < SMALL else []
+    if unlabelled == rows:
+        problems.append("no label is known yet")
+    else:
+        problems += [f"no row of label {label}" for label in (0, 1) if not own[label]]
+    problems += [f"no row of {g.column}={g.group}" for g in groups if not g.rows]
+    gaps = [
+        detectable_gap(rate or 0.0, g.rows * fraction, (rows - g.rows) * fraction)
+        for g in groups
+        if 0 < g.rows < rows
+    ]
+    largest = None if not gaps or None in gaps else max(gap for gap in gaps if gap is not None)
+    return TaskSummary(name, rows, unlabelled, rate, groups, largest, tuple(problems))
+
+
+def _sample(task: Task, schema: Schema, size: int) -> Sample:
+    """Take rows at even distances."""
+    chosen = np.unique(np.linspace(0, len(task.y) - 1, min(size, len(task.y))).astype(int))
+    return Sample(task.x[chosen], task.y[chosen], schema.memberships(task.groups[chosen]))

@@ -1,0 +1,118 @@
+"""Which reader takes which table: `open_data` for all of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ffml.base import FFMLError
+from ffml.tables.sources._csv import CsvSource
+from ffml.tables.sources._folder import FolderSource, natural_order, stem
+from ffml.tables.sources._frame import ExcelSource, FrameSource
+from ffml.tables.sources._json import JsonSource
+from ffml.tables.sources._parquet import ParquetSource
+from ffml.tables.sources._source import Source, unreadable
+from ffml.tables.sources._sql import SqlSource
+
+KINDS: dict[Callable[[Path], Source], tuple[str, ...]] = {
+    CsvSource: (".csv", ".tsv", ".txt"),
+    ParquetSource: (".parquet", ".pq"),
+    JsonSource: (".jsonl", ".ndjson", ".json"),
+    ExcelSource: (".xlsx",),
+}
+GZIPPED = (CsvSource, JsonSource)
+
+
+def open_data(data: Any, query: str | None = None) -> Source:
+    """Open whatever holds rows: every command that reads a table calls this.
+
+    Args:
+        data: a path (see `open_table`), a database's address (see `open_sql`), a table in memory
+            (see `open_frame`), or what is open already.
+        query: what to ask a database; no other table takes one.
+    """
+    if isinstance(data, str) and "://" in data:
+        if not query:
+            raise FFMLError("a database needs --query, such as --query 'SELECT * FROM loans'")
+        return open_sql(data, query)
+    if query:
+        shown = f"'{data}'" if isinstance(data, str | Path) else "a table in memory"
+        raise FFMLError(f"--query asks a database, and {shown} is none; leave it out")
+    if isinstance(data, str | Path):
+        return open_table(data)
+    return data if hasattr(data, "batches") else open_frame(data, "the data frame")
+
+
+def open_table(path: str | Path) -> Source:
+    """Open a CSV, Parquet, JSON or Excel file, or a folder with one such file per task.
+
+    CSV and JSON may be gzipped. JSON is one object a line, or an array of objects; of an Excel file
+    the first sheet is read.
+    """
+    path = Path(path)
+    _refuse_odd_name(path)
+    try:
+        path.stat()
+    except FileNotFoundError as error:
+        raise FFMLError(f"no such file or folder: {path}; check the path") from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if path.is_dir():
+        return _open_folder(path)
+    if source := _open_file(path):
+        return source
+    raise FFMLError(
+        f"{path} is none of CSV (.csv, .tsv, .csv.gz), Parquet (.parquet), JSON (.jsonl, .json) "
+        "and Excel (.xlsx)"
+    )
+
+
+def open_sql(url: str, query: str) -> Source:
+    """Run a query on a database: ``sqlite:///path`` or ``postgresql://user@host/database``."""
+    return SqlSource(url, query)
+
+
+def open_frame(data: Any, name: str = "table") -> Source:
+    """Take a table in memory: a pandas or polars data frame, an Arrow table.
+
+    Args:
+        data: the table.
+        name: what to call it in messages.
+    """
+    return FrameSource(data, name)
+
+
+def _open_file(path: Path) -> Source | None:
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]] or [""]
+    gzipped = suffixes[-1] == ".gz"
+    suffix = suffixes[-2] if gzipped and len(suffixes) > 1 else suffixes[-1]
+    for kind, own in KINDS.items():
+        if suffix in own and (not gzipped or kind in GZIPPED):
+            return kind(path)
+    return None
+
+
+def _open_folder(folder: Path) -> Source:
+    """Open a folder; hidden files, subfolders and files of other kinds are left alone."""
+    try:
+        paths = sorted((p for p in folder.iterdir() if p.is_file()), key=natural_order)
+    except OSError as error:
+        raise unreadable(folder, error) from error
+    for path in paths:
+        _refuse_odd_name(path)
+    files = [file for p in paths if not p.name.startswith(".") and (file := _open_file(p))]
+    if not files:
+        raise FFMLError(f"the folder {folder} holds no .csv or .parquet files, one per task")
+    if len({type(file) for file in files}) > 1:
+        raise FFMLError(f"the folder {folder} holds files of several kinds; keep one kind")
+    stems = [stem(Path(file.name)) for file in files]
+    if twins := [name for name in stems if stems.count(name) > 1]:
+        raise FFMLError(f"the folder {folder} holds two files of task {twins[0]!r}; rename one")
+    return FolderSource(str(folder), tuple(files))
+
+
+def _refuse_odd_name(path: Path) -> None:
+    """Refuse a name that is not UTF-8: it could neither be opened by Arrow nor be a task's name."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise FFMLError(f"the name {str(path)!a} is not in UTF-8; rename it") from None
