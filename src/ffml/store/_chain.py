@@ -63,6 +63,6 @@ def digest(decisions: Sequence[bytes], labels: Sequence[bytes]) -> str:
     return hashlib.sha256(b"".join(decisions) + b"|" + b"".join(labels)).hexdigest()
 
 
-def checksum(state: bytes, sums: dict[str, str]) -> str:
-    """Hash a version's bytes: its state, and its blobs by their own hashes."""
-    return of(of_bytes(state), sums)
+def checksum(state: bytes, parts: Sequence[str]) -> str:
+    """Hash a version's bytes: its state, and its parts by their own hashes."""
+    return of(of_bytes(state), list(parts))

@@ -114,7 +114,7 @@ parts = sa.Table(  # which blobs a version with bytes is made of
     "parts",
     metadata,
     _of("versions", "number", "version", primary_key=True),
-    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("sha256", sa.Text, sa.ForeignKey("blobs.sha256"), nullable=False),
     sqlite_with_rowid=False,
 )

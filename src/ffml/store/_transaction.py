@@ -63,6 +63,12 @@ class Transaction:
         self._note("rounds", str(number), _chain.of(number, task, status, text))
         return number
 
+    def set_status(self, task: str, status: str) -> None:
+        """Say of a task what has become of it; its document stays."""
+        table = _schema.rounds
+        text = self._connection.scalar(sa.select(table.c.document).where(table.c.task == task))
+        self.put_round(task, status, _json.decode(text))
+
     def add_decisions(self, number: int, people: Decided) -> None:
         """Append people of a round. An id comes once in a round."""
         ids = [_json.plain(str(person)) for person in people.ids]
@@ -108,19 +114,30 @@ class Transaction:
         self,
         document: Any,
         state: bytes,
-        blobs: Mapping[str, bytes] | None = None,
+        parts: Sequence[str] = (),
+        new: Mapping[str, bytes] | None = None,
         round: int | None = None,
     ) -> int:
-        """Append a version of the learner; return its number. Old ones lose their bytes."""
+        """Append a version of the learner; return its number. Old ones lose their bytes.
+
+        Args:
+            document: what to say of it.
+            state: its bytes.
+            parts: checksums (SHA-256) of the blobs that the state refers to.
+            new: the bytes of those that were not kept before, by checksum.
+            round: the task that it was learned from, if one.
+        """
         table, text = _schema.versions, _json.encode(document)
         number = self._next(table.c.number)
-        sums = {name: _chain.of_bytes(data) for name, data in (blobs or {}).items()}
-        total, parent = _chain.checksum(state, sums), number - 1 or None
+        for name, data in (new or {}).items():
+            if _chain.of_bytes(data) != name:
+                raise FFMLError("a part of the state is not what its checksum says; try again")
+        total, parent = _chain.checksum(state, parts), number - 1 or None
         self._forget_states(number - KEPT_STATES)
         row = {"number": number, "round": round, "event": self._event, "checksum": total}
         row |= {"parent": parent, "document": text, "state": state}
         self._connection.execute(sa.insert(table), row)
-        self._put_blobs(number, sums, blobs or {})
+        self._put_blobs(number, parts, new or {})
         self._note("versions", str(number), _chain.of(number, round, total, parent, text))
         return number
 
@@ -234,16 +251,18 @@ class Transaction:
         self._connection.execute(old.values(state=None))
         self._connection.execute(sa.delete(parts).where(parts.c.version <= number))
 
-    def _put_blobs(self, number: int, sums: dict[str, str], blobs: Mapping[str, bytes]) -> None:
-        table, parts = _schema.blobs, _schema.parts
+    def _put_blobs(self, number: int, parts: Sequence[str], new: Mapping[str, bytes]) -> None:
+        table, links = _schema.blobs, _schema.parts
         known = set(self._connection.scalars(sa.select(table.c.sha256)))
-        fresh = {sums[name]: data for name, data in blobs.items() if sums[name] not in known}
-        for sha256, data in fresh.items():
-            self._connection.execute(sa.insert(table), {"sha256": sha256, "bytes": data})
-        for name, sha256 in sums.items():
-            row = {"version": number, "name": name, "sha256": sha256}
-            self._connection.execute(sa.insert(parts), row)
-        unused = table.c.sha256.not_in(sa.select(parts.c.sha256))
+        if lost := next((name for name in parts if name not in known and name not in new), None):
+            raise FFMLError(f"a part of the state is not in the ledger ({lost[:8]}…); try again")
+        fresh = [{"sha256": n, "bytes": data} for n, data in new.items() if n not in known]
+        if fresh:
+            self._connection.execute(sa.insert(table), fresh)
+        if parts:
+            rows = [{"version": number, "place": i, "sha256": n} for i, n in enumerate(parts)]
+            self._connection.execute(sa.insert(links), rows)
+        unused = table.c.sha256.not_in(sa.select(links.c.sha256))
         self._connection.execute(sa.delete(table).where(unused))
 
 
