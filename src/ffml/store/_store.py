@@ -110,7 +110,9 @@ class Store:
         """Return all tasks in their order."""
         with self._reading() as connection:
             rows = connection.execute(sa.select(_schema.rounds).order_by(_schema.rounds.c.round))
-            return [Round(*row[:3], _json.decode(row.document)) for row in rows]
+            return [
+                Round(row.round, row.task, row.status, _json.decode(row.document)) for row in rows
+            ]
 
     def cells(self) -> dict[int, dict[str, Any]]:
         """Return the combinations of groups that occur, by number."""
@@ -167,7 +169,9 @@ class Store:
         """Return who wrote what when."""
         with self._reading() as connection:
             rows = connection.execute(sa.select(_schema.events).order_by(_schema.events.c.seq))
-            return [Event(*row[:4], _json.decode(row.document), *row[5:]) for row in rows]
+            return [
+                Event(**row._asdict() | {"document": _json.decode(row.document)}) for row in rows
+            ]
 
     @property
     def head(self) -> str:
