@@ -37,7 +37,7 @@ class Store:
         if "://" not in str(address):
             _files.make_database(Path(address))
         store = cls(database(address, write=True), write=True)
-        with store._base.explained():
+        with store._closed_on_failure():
             store._make(documents, who)
         return store
 
@@ -45,7 +45,7 @@ class Store:
     def open(cls, address: str | Path, write: bool = False) -> "Store":
         """Open a run that is there, to read or also to write."""
         store = cls(database(address, write), write)
-        with store._base.explained():
+        with store._closed_on_failure():
             store._check_format()
         return store
 
@@ -182,6 +182,15 @@ class Store:
             return connection.scalar(newest) or _chain.START
 
     # -- the parts -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        try:
+            with self._base.explained():
+                yield
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def _connected(self, write: bool) -> Iterator[sa.Connection]:
