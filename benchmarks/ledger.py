@@ -34,10 +34,10 @@ def ids_of(kind, number, rows, rng):
 
 def play(store, args, rng):
     """Decide, get the labels of the round before, keep the state: one transaction a round."""
-    seconds, state, before = [], rng.bytes(args.state), None
+    seconds, state, before = [], rng.bytes(args.state), None  # seconds: of the clock, of this core
     for number in range(args.rounds):
         rows = people(rng, ids_of(args.ids, number, args.rows, rng), number)
-        start = time.perf_counter()
+        start = np.array([time.perf_counter(), time.process_time()])
         with store.transaction("benchmark", "round") as t:
             this = t.put_round(f"task {number}", "decided", {"rows": args.rows})
             t.add_decisions(this, rows)
@@ -45,7 +45,7 @@ def play(store, args, rng):
                 tasks = [f"task {number - 1}"] * args.rows
                 t.add_labels(Labels(before.ids, before.decision, tasks))
             t.put_version({"number": number}, state, round=this)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(np.array([time.perf_counter(), time.process_time()]) - start)
         before = rows
     return np.array(seconds) * 1000
 
@@ -77,7 +77,7 @@ def main():
     args, rng = parser.parse_args(), np.random.default_rng(0)
     with tempfile.TemporaryDirectory(prefix="ffml-ledger-") as folder:
         with Store.create(args.address or f"{folder}/run", {"name": "benchmark"}) as store:
-            ms = play(store, args, rng)
+            ms, cpu = play(store, args, rng).T
             part = min(100, len(ms) // 2)
             first, last = ms[:part], ms[-part:]
             print(f"{args.rounds} rounds of {args.rows} rows, ids {args.ids}, labels {args.labels}")
@@ -85,6 +85,7 @@ def main():
                 f"ms a round, mean of the first {part}: {first.mean():.2f}, last: {last.mean():.2f}"
             )
             print(f"            median of the first: {np.median(first):.2f}, {np.median(last):.2f}")
+            print(f"CPU ms a round, mean: {cpu[:part].mean():.2f}, {cpu[-part:].mean():.2f}")
             print(f"single decisions: {singles(store, args, rng):.0f} a second")
             print(f"counts: {1000 * timed(store.counts)[1]:.1f} ms")
             print(f"totals by SQL: {1000 * timed(store.totals)[1]:.1f} ms")

@@ -41,6 +41,10 @@ SMALL = {
         ["--repeats", "2", "--tasks", "2", "--people", "20"],
         r"decide about 20 people: median \d+\.\d ms",
     ),
+    "benchmarks/ledger.py": (
+        ["--rounds", "4", "--rows", "20", "--singles", "3", "--labels"],
+        r"(?s)ms a round.*verify 83 decisions.*MB",
+    ),
     "benchmarks/living.py": (
         ["--kills", "1", "--updates", "2", "--months", "1", "--rows", "60"],
         r"(?s)1 SIGKILLs, \d+ times to the end, 0 of them different.*updates of 60 rows.*      2 ",

@@ -31,9 +31,9 @@ def of(*values: Any) -> str:
     return hashlib.sha256(_json.encode(list(values)).encode()).hexdigest()
 
 
-def of_bytes(data: bytes) -> str:
-    """Hash bytes."""
-    return hashlib.sha256(data).hexdigest()
+def of_bytes(data: bytes | str) -> str:
+    """Hash bytes, or a text that somebody put in their place."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
 def person_hash(person: str, content: int) -> bytes:

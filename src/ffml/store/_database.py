@@ -73,8 +73,10 @@ class SQLite(Database):
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"file:{quote(str(self.path))}?{self._mode()}",
-            *(BUSY_SECONDS,),
-            **{"uri": True, "check_same_thread": False, "isolation_level": None},
+            timeout=BUSY_SECONDS,
+            isolation_level=None,  # transactions begin where we say so
+            check_same_thread=False,
+            uri=True,
         )
         for setting in (
             *("foreign_keys = on", "synchronous = full", "secure_delete = on"),

@@ -2,9 +2,12 @@
 
 import json
 import math
+import re
 from typing import Any
 
 from ffml.base import FFMLError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encode(value: Any) -> str:
@@ -27,7 +30,7 @@ def decode(text: str) -> Any:
 
 def plain(text: str) -> str:
     """Return a text that both databases can keep; others are refused."""
-    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text if not c.isascii()):
+    if "\0" in text or not (text.isascii() or _SURROGATE.search(text) is None):
         raise FFMLError(f"{text[:40]!r} holds characters that are no text; remove them")
     return text
 

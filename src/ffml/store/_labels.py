@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ffml.base import FFMLError
+from ffml.store import _read
 from ffml.store._schema import NEWEST_LABEL
 from ffml.store._values import Correction, Labels, Placement
 
@@ -31,7 +32,7 @@ _AMBIGUOUS = sa.text(
 def place(connection: sa.Connection, labels: Labels, correct: bool = False) -> Placement:
     """Find the decisions that labels belong to, or say which labels have no place."""
     values = _once(labels)
-    names = dict(connection.execute(sa.text("select round, task from rounds")).all())
+    names = _read.task_names(connection)
     rows = _by_task(connection, values, names) if labels.tasks is not None else None
     if rows is None:
         rows = _by_id(connection, values)
@@ -102,7 +103,7 @@ def _by_task(connection: sa.Connection, values: dict, names: dict[int, str]) -> 
 
 
 def _by_id(connection: sa.Connection, values: dict) -> dict[Any, Any]:
-    rows = {}
+    rows: dict[Any, Any] = {}
     for part in _chunks(list(values)):
         if several := connection.execute(_AMBIGUOUS, {"ids": part}).first():
             raise FFMLError(

@@ -38,6 +38,13 @@ def document(connection: sa.Connection, key: str) -> Any:
     return None if text is None else _json.decode(text)
 
 
+def task_names(connection: sa.Connection) -> dict[int, str]:
+    """Return the tasks by the numbers of their rounds."""
+    table = _schema.rounds
+    select = sa.select(table.c.round, table.c.task).order_by(table.c.round)
+    return {row[0]: row[1] for row in connection.execute(select)}
+
+
 def counts(connection: sa.Connection) -> Counts:
     """Return the table of counts."""
     table = _schema.counts
@@ -61,7 +68,8 @@ def decisions(
         one_of("column of decisions", name, _KINDS)
     names = ", ".join(f"{_KINDS[name][0]} as {name}" for name in columns)
     joins = "".join(join for name, join in _JOINS.items() if name in columns)
-    where, values = ["1 = 1"], {}
+    where: list[str] = ["1 = 1"]
+    values: dict[str, Any] = {}
     if number is not None:
         where, values = [*where, "d.round = :round"], {"round": number}
     if ids is not None:

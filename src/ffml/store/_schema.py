@@ -4,6 +4,8 @@ Times, JSON documents and checksums are texts, so that both databases keep the s
 auditor reads them with any client. What is not known is NULL, in ``counts`` it is -1.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData()
@@ -14,11 +16,11 @@ def _key(name: str) -> sa.Column:
     return sa.Column(name, _Number, primary_key=True, autoincrement=False)
 
 
-def _of(table: str, column: str, name: str, **kinds: bool) -> sa.Column:
+def _of(table: str, column: str, name: str, **kinds: Any) -> sa.Column:
     return sa.Column(name, _Number, sa.ForeignKey(f"{table}.{column}"), **kinds)
 
 
-def _flag(name: str, **kinds: bool) -> sa.Column:
+def _flag(name: str, **kinds: Any) -> sa.Column:
     return sa.Column(name, sa.SmallInteger, **kinds)
 
 

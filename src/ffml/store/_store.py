@@ -37,7 +37,7 @@ class Store:
         if "://" not in str(address):
             _files.make_database(Path(address))
         store = cls(database(address, write=True), write=True)
-        with store._base.explained():
+        with store._closed_on_failure():
             store._make(documents, who)
         return store
 
@@ -45,7 +45,7 @@ class Store:
     def open(cls, address: str | Path, write: bool = False) -> "Store":
         """Open a run that is there, to read or also to write."""
         store = cls(database(address, write), write)
-        with store._base.explained():
+        with store._closed_on_failure():
             store._check_format()
         return store
 
@@ -110,7 +110,9 @@ class Store:
         """Return all tasks in their order."""
         with self._reading() as connection:
             rows = connection.execute(sa.select(_schema.rounds).order_by(_schema.rounds.c.round))
-            return [Round(*row[:3], _json.decode(row.document)) for row in rows]
+            return [
+                Round(row.round, row.task, row.status, _json.decode(row.document)) for row in rows
+            ]
 
     def cells(self) -> dict[int, dict[str, Any]]:
         """Return the combinations of groups that occur, by number."""
@@ -167,7 +169,9 @@ class Store:
         """Return who wrote what when."""
         with self._reading() as connection:
             rows = connection.execute(sa.select(_schema.events).order_by(_schema.events.c.seq))
-            return [Event(*row[:4], _json.decode(row.document), *row[5:]) for row in rows]
+            return [
+                Event(**row._asdict() | {"document": _json.decode(row.document)}) for row in rows
+            ]
 
     @property
     def head(self) -> str:
@@ -178,6 +182,15 @@ class Store:
             return connection.scalar(newest) or _chain.START
 
     # -- the parts -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        try:
+            with self._base.explained():
+                yield
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def _connected(self, write: bool) -> Iterator[sa.Connection]:

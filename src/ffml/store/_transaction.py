@@ -37,7 +37,8 @@ class Transaction:
             .order_by(_schema.events.c.seq.desc())
             .limit(1)
         ).first()
-        self._event, previous = (head.seq + 1, head.hash) if head else (1, _chain.START)
+        self._event: int = head.seq + 1 if head else 1
+        previous = head.hash if head else _chain.START
         at = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
         self._row = {"seq": self._event, "at": at, "who": _json.plain(who)}
         self._row |= {"what": _json.plain(what), "document": "", "digest": "", "previous": previous}
@@ -74,7 +75,7 @@ class Transaction:
         ids = [_json.plain(str(person)) for person in people.ids]
         self._refuse_twins(number, ids)
         first, n = self._next(_schema.decisions.c.seq), len(ids)
-        fields = {
+        fields: dict[str, Any] = {
             **{"seq": np.arange(first, first + n), "cell": self._cells(people.groups, n)},
             **{"round": number, "version": people.version, "event": self._event},
             "probability": np.asarray(people.probability, np.float64) + 0.0,  # no -0.0
@@ -134,7 +135,12 @@ class Transaction:
                 raise FFMLError("a part of the state is not what its checksum says; try again")
         total, parent = _chain.checksum(state, parts), number - 1 or None
         self._forget_states(number - KEPT_STATES)
-        row = {"number": number, "round": round, "event": self._event, "checksum": total}
+        row: dict[str, Any] = {
+            "number": number,
+            "round": round,
+            "event": self._event,
+            "checksum": total,
+        }
         row |= {"parent": parent, "document": text, "state": state}
         self._connection.execute(sa.insert(table), row)
         self._put_blobs(number, parts, new or {})
@@ -150,7 +156,7 @@ class Transaction:
             chosen = chosen.where(table.c.round.in_(known))
         rows = self._connection.execute(chosen).all()
         for row in rows:
-            left = {"forgotten": _chain.person_hash(person, row.content)}
+            left: dict[str, Any] = {"forgotten": _chain.person_hash(person, row.content)}
             left |= dict.fromkeys(("id", "content", "x"))
             self._connection.execute(sa.update(table).where(table.c.seq == row.seq), left)
         self._manifest.setdefault("forgotten", []).extend(row.seq for row in rows)

@@ -5,11 +5,12 @@ the whole file can also make a whole new chain, or put back an old copy: against
 `Store.head` elsewhere and give it to `verify`.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from ffml.store import _chain, _json, _verify_rows, _verify_values
+from ffml.store import _chain, _json, _schema, _verify_rows, _verify_values
 from ffml.store._store import Store
 from ffml.store._values import Event, Finding
 
@@ -36,8 +37,9 @@ def verify(store: Store, head: str | None = None) -> Verification:
         findings = list(_file(connection))
         if findings:  # its pages are damaged: rows cannot be trusted
             return Verification(findings, 0, 0, 0, 0, "")
-        events = moment.events()
-        findings += _links(events, head)
+        raw = connection.execute(sa.select(_schema.events).order_by(_schema.events.c.seq)).all()
+        findings += _links(raw, head)
+        events = [_event(row) for row in raw]
         findings += _verify_values.findings(connection, events)
         rows = _verify_rows.Rows(connection, events)
         findings += rows.findings()
@@ -52,14 +54,21 @@ def _file(connection: sa.Connection) -> list[Finding]:
     return [Finding("run.db", "file", word) for word in words if word != "ok"]
 
 
-def _links(events: list[Event], head: str | None) -> list[Finding]:
+def _event(row: Any) -> Event:
+    try:
+        document = _json.decode(row.document)
+    except (ValueError, TypeError):  # told of by `_links`
+        document = {}
+    return Event(**row._asdict() | {"document": document if isinstance(document, dict) else {}})
+
+
+def _links(events: Sequence[Any], head: str | None) -> list[Finding]:
     """Check that each event follows the one before."""
     found, seq, previous = [], 0, _chain.START
     for event in events:
         for missing in range(seq + 1, event.seq):
             found.append(Finding("events", f"event {missing}", "missing"))
-        fields = (*event[:4], _json.encode(event.document), *event[5:7])
-        if _chain.of(*fields) != event.hash:
+        if _chain.of(*event[:7]) != event.hash:
             found.append(Finding("events", f"event {event.seq}, {event.what}", "changed"))
         elif event.previous != previous and event.seq == seq + 1:
             found.append(Finding("events", f"event {event.seq}", "does not follow the one before"))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from ffml.store import _chain, _schema
+from ffml.store import _chain, _read, _schema
 from ffml.store._values import Event, Finding
 
 _CHUNK = 20_000
@@ -23,7 +23,7 @@ class Rows:
         self._events = events
         self._digests: dict[int, Any] = {}  # event -> hash of the hashes so far
         self._suspects: set[int] = set()  # events with a row that is told of already
-        self._tasks = dict(connection.execute(sa.select(_schema.rounds.c["round", "task"])).all())
+        self._tasks = _read.task_names(connection)
         self.sizes = (0, 0, 0)  # decisions, labels, people forgotten
 
     def findings(self) -> list[Finding]:
@@ -53,7 +53,7 @@ class Rows:
             for row in rows:
                 if owner.pop(row.seq, None) != row.event:
                     yield self._finding(table, row, "added, or moved to another event")
-                self._digests.setdefault(row.event, hashlib.sha256()).update(row.hash)
+                self._digests.setdefault(row.event, hashlib.sha256()).update(_bytes(row.hash))
             for row, what in check(rows):
                 yield self._finding(table, row, what)
         for seq, event in owner.items():
@@ -61,16 +61,21 @@ class Rows:
             yield Finding(table.name, f"number {seq}, event {event}", "missing")
 
     def _decisions(self, rows: list[Any], forgotten: set[int]) -> Iterator[tuple[Any, str]]:
-        for row in rows:
-            if (row.forgotten is not None) != (row.seq in forgotten):
+        try:
+            hashes = _hashes(rows)
+        except (TypeError, ValueError, OverflowError):  # a value of another kind: find its row
+            if len(rows) == 1:
+                yield rows[0], "changed"
+            else:
+                half = len(rows) // 2
+                yield from self._decisions(rows[:half], forgotten)
+                yield from self._decisions(rows[half:], forgotten)
+            return
+        for row, own in zip(rows, hashes, strict=True):
+            if row.hash != own:
+                yield row, "changed"
+            elif (row.forgotten is not None) != (row.seq in forgotten):
                 yield row, "its person was taken out or put back, without `forget`"
-        persons = [row.forgotten or _person(row) for row in rows]
-        columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in _NUMBERS}
-        for name in _MAYBE:
-            columns[name] = [-1 if (v := getattr(row, name)) is None else v for row in rows]
-        columns["probability"] = np.array([row.probability for row in rows], np.float64)
-        hashes = _chain.decision_hashes(persons, **columns)
-        yield from ((r, "changed") for r, own in zip(rows, hashes, strict=True) if r.hash != own)
 
     def _labels(self, rows: list[Any]) -> Iterator[tuple[Any, str]]:
         for row in rows:
@@ -102,10 +107,22 @@ class Rows:
         return f"task {self._tasks.get(row.round, row.round)}, {person}"
 
 
+def _hashes(rows: list[Any]) -> list[bytes]:
+    columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in _NUMBERS}
+    for name in _MAYBE:
+        columns[name] = [-1 if (v := getattr(row, name)) is None else v for row in rows]
+    columns["probability"] = np.array([row.probability for row in rows], np.float64)
+    return _chain.decision_hashes([row.forgotten or _person(row) for row in rows], **columns)
+
+
 def _person(row: Any) -> bytes:
     if row.id is None or row.content is None:
         return b""
     return _chain.person_hash(row.id, row.content)
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
 
 
 def _range(event: Event) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ffml.store import _chain, _schema
+from ffml.store import _chain, _read, _schema
 from ffml.store._schema import NEWEST_LABEL
 from ffml.store._transaction import KEPT_STATES
 from ffml.store._values import Event, Finding
@@ -90,7 +90,7 @@ def _numbers(connection: sa.Connection, table: str, kept: str) -> Iterator[Findi
             f"select round, cell from (select * from ({_COUNTED}) except select * from ({kept}))"
         )
     rows = connection.exec_driver_sql(f"{wrong} union {absent} order by 1, 2").all()
-    tasks = dict(connection.execute(sa.select(_schema.rounds.c["round", "task"])).all())
+    tasks = _read.task_names(connection)
     for number, cell in rows:
         where = f"task {tasks.get(number, number)}, cell {cell}"
         yield Finding(table, where, "differs from the people of the task")
