@@ -1,5 +1,6 @@
 """Places for ledgers, people to put into them, and plain SQL to ask what is there."""
 
+import hashlib
 import itertools
 import sqlite3
 from contextlib import closing
@@ -49,3 +50,9 @@ def decided(ids, rng=None, version=0, x=None):
     decision, unpriced, label = rng.integers(-1, 2, (3, n))
     content = rng.integers(-(2**63), 2**63 - 1, n)
     return Decided(ids, groups, version, rng.random(n), decision, unpriced, label, content, x)
+
+
+def blob(*data):
+    """Return parts of a state as a version takes them."""
+    new = {hashlib.sha256(one).hexdigest(): one for one in data}
+    return {"parts": [*new], "new": new}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ledgers import decided, plain_sql
+from ledgers import blob, decided, plain_sql
 from postgres import PASSWORD
 
 from ffml.base import FFMLError
@@ -21,7 +21,7 @@ from ffml.store import Store, public_address, verify
 
 WRITER = """
 import sys
-from ledgers import decided
+from ledgers import blob, decided
 from ffml.store import Store
 with Store.open(sys.argv[1], write=True) as store:
     for number in range(int(sys.argv[3])):
@@ -29,7 +29,7 @@ with Store.open(sys.argv[1], write=True) as store:
             ids = [f"{sys.argv[2]}.{number}.{i}" for i in range(20)]
             this = t.put_round(f"{sys.argv[2]}.{number}", "decided", {})
             t.add_decisions(this, decided(ids))
-            t.put_version({}, bytes(20_000), {"forest": b"x"}, round=this)
+            t.put_version({}, bytes(20_000), **blob(b"x"), round=this)
         print(number, flush=True)
 """
 
@@ -45,7 +45,7 @@ def fill(store, task, ids=("a", "b")):
     with store.transaction("test", "round") as t:
         number = t.put_round(task, "decided", {})
         t.add_decisions(number, decided(list(ids)))
-        t.put_version({}, b"state" * 1000, {"forest": b"trees" * 1000}, round=number)
+        t.put_version({}, b"state" * 1000, **blob(b"trees" * 1000), round=number)
 
 
 def test_a_killed_writer_leaves_whole_transactions(store, address):

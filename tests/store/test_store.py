@@ -6,7 +6,7 @@ import sqlite3
 
 import numpy as np
 import pytest
-from ledgers import decided, plain_sql
+from ledgers import blob, decided, plain_sql
 
 from ffml.base import FFMLError
 from ffml.store import Labels, forget, verify
@@ -70,7 +70,7 @@ def test_a_failed_transaction_leaves_nothing(store):
     with pytest.raises(RuntimeError), store.transaction("test", "round") as t:
         number = t.put_round("may", "open", {})
         t.add_decisions(number, decided(["a", "b"]))
-        t.put_version({}, b"state", {"forest": b"trees"})
+        t.put_version({}, b"state", **blob(b"trees"))
         raise RuntimeError
     assert (store.head, store.rounds(), store.cells()) == (before, [], {})
     assert store.latest_version() is None
@@ -112,11 +112,11 @@ def test_an_id_comes_once_in_a_task(store):
 def test_only_the_newest_versions_keep_their_bytes(store, address):
     for number in range(1, 7):
         with store.transaction("test", "learn") as t:
-            blobs = {"forest": b"the same", "prices": b"%d" % (number // 5)}
-            assert t.put_version({"number": number}, b"state %d" % number, blobs) == number
+            blobs = blob(b"the same", b"%d" % (number // 5))
+            assert t.put_version({"number": number}, b"state %d" % number, **blobs) == number
     assert [store.version(n).state for n in (3, 4, 6)] == [None, b"state 4", b"state 6"]
     newest = store.latest_version()
-    assert newest.blobs == {"forest": b"the same", "prices": b"1"}
+    assert [*newest.blobs.values()] == [b"the same", b"1"]
     assert (newest.parent, newest.document) == (5, {"number": 6})
     assert plain_sql(address, "select count(*) from blobs") == [(3,)]  # one of them is shared
     assert store.version(9) is None

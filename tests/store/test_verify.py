@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ledgers import decided, plain_sql
+from ledgers import blob, decided, plain_sql
 
 from ffml.store import Labels, forget, verify
 
@@ -58,7 +58,7 @@ def ledger(store):
             t.add_decisions(t.put_round(task, "decided", {"task": task}), people)
     for number in (1, 2):
         with store.transaction("test", "learn") as t:
-            t.put_version({"number": number}, b"state", {"forest": b"trees"}, round=number)
+            t.put_version({"number": number}, b"state", **blob(b"trees"), round=number)
     with store.transaction("test", "label") as t:
         t.add_labels(Labels(["a"], np.ones(1), ["may"]))
     return store

@@ -69,12 +69,15 @@ def _bytes(connection: sa.Connection) -> Iterator[Finding]:
     newest = sa.select(versions).order_by(versions.c.number.desc()).limit(KEPT_STATES)
     for row in connection.execute(newest).all():
         joined = (
-            sa.select(parts.c.name, blobs.c.bytes).join(blobs).where(parts.c.version == row.number)
+            sa.select(parts.c.sha256, blobs.c.bytes)
+            .join(blobs)
+            .where(parts.c.version == row.number)
+            .order_by(parts.c.place)
         )
         sums = {name: _chain.of_bytes(data) for name, data in connection.execute(joined)}
         if row.state is None:
             yield Finding("versions", f"version {row.number}", "its state is missing")
-        elif _chain.checksum(row.state, sums) != row.checksum:
+        elif [*sums] != [*sums.values()] or _chain.checksum(row.state, [*sums]) != row.checksum:
             yield Finding("versions", f"version {row.number}", "its state or a blob was changed")
 
 
