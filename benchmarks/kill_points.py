@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from ffml.runs.container import read
+from ffml.store.container import read
 from ffml.runs.generations import generations, newest_generation
 
 SETTINGS = {

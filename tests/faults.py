@@ -1,4 +1,4 @@
-"""A disk that fails on purpose: every operation of `ffml.runs.durable` may be the last.
+"""A disk that fails on purpose: every operation of `ffml.store.durable` may be the last.
 
 Modes:
     kill   the process ends before the operation;
@@ -11,7 +11,7 @@ Modes:
 import errno
 import random
 
-from ffml.runs import durable
+from ffml.store import durable
 
 OPERATIONS = ("write", "append", "sync", "sync_folder", "rename", "unlink")
 

@@ -15,7 +15,7 @@ from ffml.online.loop import start
 from ffml.recipe.build import Built, Experiment, build, build_loop
 from ffml.recipe.config import RunConfig
 from ffml.recipe.recipes import Recipe
-from ffml.runs.container import read
+from ffml.store.container import read
 from ffml.runs.directory import RunDirectory
 from ffml.runs.generations import newest_generation
 from ffml.tables.scaling import RunningScaler

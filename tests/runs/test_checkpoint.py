@@ -22,7 +22,7 @@ from ffml.runs.adapting import settle
 from ffml.runs.artifact import load_model
 from ffml.runs.checkpoint import Checkpoints
 from ffml.runs.config import rebuilt_experiment, refuse_changes, run_config, saved_config
-from ffml.runs.container import FORMAT, DamagedFileError, pack, read, unpack
+from ffml.store.container import FORMAT, DamagedFileError, pack, read, unpack
 from ffml.runs.directory import RunDirectory, differences
 from ffml.runs.files import plain
 from ffml.runs.generations import generations

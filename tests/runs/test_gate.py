@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ffml.base import FFMLError
-from ffml.runs.container import pack
+from ffml.store.container import pack
 from ffml.runs.gate import (
     EXIT_CODES,
     MET,

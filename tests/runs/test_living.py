@@ -146,7 +146,7 @@ def test_a_kill_at_every_operation_loses_nothing(mode, folder, begun, tmp_path):
 
 
 def test_a_second_process_is_refused(folder, begun):
-    code = "import sys, time; from pathlib import Path; from ffml.runs import durable; "
+    code = "import sys, time; from pathlib import Path; from ffml.store import durable; "
     code += "held = durable.lock(Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
     words = [sys.executable, "-c", code, begun]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as other:

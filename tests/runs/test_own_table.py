@@ -313,7 +313,7 @@ def with_gaps(path):
 
 
 def test_a_run_goes_on_with_the_preprocessing_that_it_began_with(tmp_path, run_main):
-    from ffml.runs.container import pack, read
+    from ffml.store.container import pack, read
     from ffml.runs.generations import newest_generation
 
     table = with_gaps(tmp_path / "loans.csv")

@@ -7,7 +7,7 @@ from faults import Disk
 from workshop import Workshop, hurry, play
 
 from ffml.base import FFMLError
-from ffml.runs import durable
+from ffml.store import durable
 from ffml.runs.directory import RunDirectory
 from ffml.runs.ownership import check_out, check_results
 

@@ -5,7 +5,7 @@ from workshop import ROUNDS, Workshop, hurry, outcome, play
 
 from ffml.base import FFMLError
 from ffml.runs import rounds as module
-from ffml.runs.container import read
+from ffml.store.container import read
 from ffml.runs.generations import generations, newest_generation
 from ffml.runs.history import history_arrays, history_document
 from ffml.runs.judged import judged_rounds

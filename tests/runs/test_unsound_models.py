@@ -10,7 +10,7 @@ from quick import SMALL, sets
 from ffml.base import FFMLError
 from ffml.limits import LARGEST
 from ffml.recipe.config import RunConfig, check_settings
-from ffml.runs.container import pack, read
+from ffml.store.container import pack, read
 
 QUICK = ["--method", "ffml", *sets("num_outer_steps=1", "inner.num_steps=1", "shots=5"), "--quiet"]
 ROLES = ["--label", "y", "--sensitive", "sex", "--task", "town"]

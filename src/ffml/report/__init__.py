@@ -40,7 +40,7 @@ def write_model_card(run_dir: Path) -> Path:
 
 def _write_report(run: "Run", run_dir: Path) -> Path:
     from ffml.report._page import render
-    from ffml.runs.durable import write_atomically
+    from ffml.store.durable import write_atomically
     from ffml.runs.files import REPORT
 
     write_atomically(run_dir / REPORT, render(run))
@@ -49,7 +49,7 @@ def _write_report(run: "Run", run_dir: Path) -> Path:
 
 def _write_model_card(run: "Run", run_dir: Path) -> Path:
     from ffml.report._card import model_card
-    from ffml.runs.durable import write_atomically
+    from ffml.store.durable import write_atomically
     from ffml.runs.files import CARD
 
     write_atomically(run_dir / CARD, model_card(run))
@@ -60,7 +60,7 @@ def write_audit_report(audit: "Audit", folder: Path) -> Path:
     """Write ``report.html`` about an audit into ``folder`` and return its path."""
     from ffml.report._audit import render_audit
     from ffml.runs.audit import REPORT
-    from ffml.runs.durable import write_atomically
+    from ffml.store.durable import write_atomically
 
     page = folder / REPORT
     write_atomically(page, render_audit(audit))

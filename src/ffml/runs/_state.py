@@ -4,6 +4,7 @@ Tasks in memory and tasks that wait for labels never change once kept. Each is a
 named by its checksum, so that a version of the state stays small.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -60,9 +61,9 @@ class StateWriter:
     def _name(self, value: Any, packed: Any, before: dict, new: dict[str, bytes]) -> str:
         known = before.get(id(value)) or self._names.get(id(value))
         if known is None:
-            found: Packed = packed(value)
-            new[found.sha256] = found.data
-            known = (value, found.sha256)
+            data = packed(value).data
+            known = (value, hashlib.sha256(data).hexdigest())
+            new[known[1]] = data
         self._names[id(value)] = known
         return known[1]
 
@@ -72,6 +73,7 @@ def state_arrays(state: LoopState) -> dict[str, np.ndarray]:
     return {
         "violation": state.violation,
         "clipped_violation": state.clipped_violation,
+        "recent": state.recent,
         **leaves_by_name(state.learner, LEARNER),
         **leaves_by_name(state.features, FEATURES),
         **scaler_arrays(state.scaler),
@@ -111,6 +113,7 @@ def read_state(start: LoopState, data: bytes, parts: Mapping[str, bytes]) -> Loo
         ),
         violation=arrays["violation"],
         clipped_violation=arrays["clipped_violation"],
+        recent=arrays["recent"],
     )
 
 

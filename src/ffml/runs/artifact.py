@@ -10,8 +10,8 @@ import numpy as np
 from ffml.base import FFMLError, Params, Schema, SensitiveColumn
 from ffml.divergence import all_finite
 from ffml.problem.models import MODELS
-from ffml.runs.container import Contents, pack, read
-from ffml.runs.durable import write_atomically
+from ffml.store.container import Contents, pack, read
+from ffml.store.durable import write_atomically
 from ffml.runs.generations import newest_generation
 from ffml.runs.soundness import MISFITS, leaves, refuse_misfits
 from ffml.runs.watched import INPUTS

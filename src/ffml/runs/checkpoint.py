@@ -1,6 +1,6 @@
 """Checkpoints: after every round, all that the next one needs, in files that are always whole.
 
-A checkpoint is ``checkpoint/round-N.safetensors`` (see `ffml.runs.container`). The tasks in memory
+A checkpoint is ``checkpoint/round-N.safetensors`` (see `ffml.store.container`). The tasks in memory
 never change once kept, so each has a file of its own, named by its checksum, that checkpoints
 refer to. A round's order of business:
 
@@ -27,8 +27,8 @@ from ffml.online.loop import Loop
 from ffml.online.memory import bounded
 from ffml.online.state import LoopState, Round
 from ffml.online.waiting import Waiting
-from ffml.runs import durable
-from ffml.runs.container import Contents, DamagedFileError, Packed, pack, read
+from ffml.store import durable
+from ffml.store.container import Contents, DamagedFileError, Packed, pack, read
 from ffml.runs.generations import (
     FOLDER,
     generation_name,

@@ -15,7 +15,7 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
 from ffml.online.judge import Decided
-from ffml.runs import durable
+from ffml.store import durable
 
 if TYPE_CHECKING:
     import pyarrow as pa

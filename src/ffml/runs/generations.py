@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ffml.base import FFMLError
-from ffml.runs.container import Contents, DamagedFileError, read
+from ffml.store.container import Contents, DamagedFileError, read
 from ffml.runs.history import history_of, joined_history
 
 FOLDER = "checkpoint"

@@ -7,7 +7,7 @@ import numpy as np
 
 from ffml.metrics import noise_ceilings
 from ffml.metrics.reliability import COUNTS, NUM_BINS
-from ffml.runs.container import Contents
+from ffml.store.container import Contents
 
 if TYPE_CHECKING:  # it needs JAX, which reading tables does not
     from ffml.online.state import Round

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError, Prediction, plain
-from ffml.runs import durable
+from ffml.store import durable
 from ffml.runs.artifact import SavedModel
 from ffml.runs.soundness import refuse_other_features
 from ffml.tables import Preprocessor, Source

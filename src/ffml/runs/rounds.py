@@ -7,7 +7,7 @@ and do not grow with the number of rounds.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
-from ffml.runs.container import Contents
+from ffml.store.container import Contents
 from ffml.runs.history import history_arrays, history_document, rounds_from
 
 if TYPE_CHECKING:  # it needs JAX, which reading tables does not

@@ -25,7 +25,7 @@ from ffml.runs.artifact import (
     scaler_from,
     schema_document,
 )
-from ffml.runs.container import Contents
+from ffml.store.container import Contents
 from ffml.runs.history import history_arrays, history_document
 from ffml.runs.position import Position
 from ffml.runs.waiting import waiting_arrays, waiting_document

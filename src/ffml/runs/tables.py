@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ffml.online.state import Round
-from ffml.runs import durable
+from ffml.store import durable
 from ffml.runs.files import TABLES
 
 Texts = dict[str, str]  # name of a table -> some or all of its text

@@ -9,7 +9,7 @@ import numpy as np
 from ffml.base import FFMLError, Task
 from ffml.online.judge import Decided
 from ffml.online.waiting import Waiting
-from ffml.runs.container import Contents, Packed, pack, read
+from ffml.store.container import Contents, Packed, pack, read
 
 _LABELS = "waiting."  # what the names of a checkpoint's arrays of labels begin with
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ffml.base import FFMLError
-from ffml.runs import durable
-from ffml.runs.container import Contents, pack, read_keyed
+from ffml.store import durable
+from ffml.store.container import Contents, pack, read_keyed
 from ffml.studies.compare import RunSpec
 from ffml.studies.efficiency import SUPPORT_SIZES, Point
 

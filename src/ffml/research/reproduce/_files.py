@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ffml.research.reproduce._made import Made, TextTable, markdown
-from ffml.runs import durable
+from ffml.store import durable
 from ffml.runs.files import to_json
 from ffml.tables.csvfile import frame_text
 

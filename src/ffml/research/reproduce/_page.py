@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ffml.research.reproduce._setting import Setting
-from ffml.runs import durable
+from ffml.store import durable
 
 PAGE = "index.html"
 

@@ -6,7 +6,7 @@ from typing import Any
 from ffml.base import FFMLError
 from ffml.metrics import GapAlarm
 from ffml.runs.audit._judge import DEFAULT_NOTION, Audit, group_rows
-from ffml.runs.durable import write_atomically
+from ffml.store.durable import write_atomically
 from ffml.runs.files import cell, plain, to_json
 from ffml.runs.gate import to_document
 from ffml.tables.csvfile import table_text

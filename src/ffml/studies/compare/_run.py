@@ -17,7 +17,7 @@ from ffml.online.state import Round
 from ffml.recipe.build import build, num_rounds
 from ffml.recipe.sharing import shared_functions
 from ffml.recipe.sources import table_document
-from ffml.runs import durable
+from ffml.store import durable
 from ffml.studies.compare._spec import RunSpec
 from ffml.studies.compare._store import Store, packed_cell
 from ffml.studies.parallel import failure_message, run_jobs

@@ -10,8 +10,8 @@ import pandas as pd
 from ffml.base import FFMLError
 from ffml.online.state import Round
 from ffml.recipe.build import Experiment
-from ffml.runs import durable
-from ffml.runs.container import Contents, pack, read_keyed
+from ffml.store import durable
+from ffml.store.container import Contents, pack, read_keyed
 from ffml.runs.files import plain
 from ffml.runs.history import history_arrays, history_document, rounds_from
 from ffml.runs.snapshot import versions

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from ffml.runs import durable
+from ffml.store import durable
 from ffml.runs.files import to_json
 from ffml.runs.snapshot import versions
 from ffml.runtime import available_cores

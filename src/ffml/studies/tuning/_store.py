@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ffml.base import FFMLError
-from ffml.runs import durable
-from ffml.runs.container import Contents, DamagedFileError, pack, read
+from ffml.store import durable
+from ffml.store.container import Contents, DamagedFileError, pack, read
 from ffml.runs.snapshot import versions
 from ffml.studies.compare import RunSpec
 
