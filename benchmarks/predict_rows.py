@@ -15,10 +15,10 @@ import pyarrow.parquet as parquet
 from ffml.base import Schema, SensitiveColumn
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
-from ffml.runs.adapting import rule_of, settle
-from ffml.runs.artifact import SavedModel, load_model
+from ffml.scoring.rules import rule_of, settle
+from ffml.scoring.model import SavedModel, load_model
 from ffml.runs.directory import RunDirectory
-from ffml.runs.predict import decide, predict_table, write_decisions
+from ffml.scoring.table import decide, predict_table, write_decisions
 from ffml.tables import Preprocessor, TableStream, open_table
 from ffml.tables.scaling import RunningScaler
 from ffml.tables.sources._frame import FrameSource

@@ -18,11 +18,11 @@ from ffml.recipe.build import build
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.recipes import Recipe
 from ffml.report import write_pages
-from ffml.runs.artifact import load_model
+from ffml.scoring.model import load_model
 from ffml.store.container import pack, read
 from ffml.runs.directory import RunDirectory
 from ffml.runs.generations import newest_generation
-from ffml.runs._trees import leaves_by_name
+from ffml.online.trees import leaves_by_name
 from ffml.studies.compare import RunSpec, Store, run_cells
 
 STEEP = {

@@ -18,8 +18,8 @@ from ffml.methods import METHODS
 from ffml.online.loop import knowledge, step
 from ffml.recipe.build import build, build_for
 from ffml.recipe.recipes import Recipe
-from ffml.runs.adapting import settle
-from ffml.runs.artifact import load_model
+from ffml.scoring.rules import settle
+from ffml.scoring.model import load_model
 from ffml.runs.checkpoint import Checkpoints
 from ffml.runs.config import rebuilt_experiment, refuse_changes, run_config, saved_config
 from ffml.store.container import FORMAT, DamagedFileError, pack, read, unpack
@@ -27,7 +27,7 @@ from ffml.runs.directory import RunDirectory, differences
 from ffml.runs.files import plain
 from ffml.runs.generations import generations
 from ffml.runs.history import history_arrays, history_document, rounds_from
-from ffml.runs._trees import leaves_by_name, restored_tree
+from ffml.online.trees import leaves_by_name, restored_tree
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +297,7 @@ def test_a_checkpoint_of_a_newer_version_is_refused(runs, workshop, tmp_path):
 
 def test_a_model_is_read_without_jax(runs):
     probe = (
-        "import sys; from ffml.runs.artifact import load_model; import numpy as np\n"
+        "import sys; from ffml.scoring.model import load_model; import numpy as np\n"
         "model = load_model(sys.argv[1]); model.logits(np.ones((2, 5)))\n"
         "assert not {'jax', 'optax', 'pandas', 'pyarrow'} & set(sys.modules)"
     )

@@ -12,7 +12,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from ffml.base import FFMLError
-from ffml.runs.predict import write_decisions
+from ffml.scoring.table import write_decisions
 
 IDS = ["=1+1", "-5", "+49 30", "@a", "\tx", "\rx", "'=1", "a=b", None, 'a\x0b,"b\u2028\nc']
 SAFE = ["'=1+1", "-5", "'+49 30", "'@a", "'\tx", "'\rx", "''=1", "a=b", "", IDS[-1]]

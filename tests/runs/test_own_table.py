@@ -50,8 +50,8 @@ assert "jax" not in sys.modules, "predict started JAX"
     import jax
 
     from ffml.problem.models import MODELS
-    from ffml.runs.artifact import load_model
-    from ffml.runs.predict import preprocessor_of
+    from ffml.scoring.model import load_model
+    from ffml.scoring.table import preprocessor_of
     from ffml.tables import open_table
 
     model = load_model(learned / "run")
@@ -104,12 +104,12 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     from ffml.estimator.loop import decision
     from ffml.online.loop import knowledge
     from ffml.recipe.build import build
-    from ffml.runs.adapting import rule_of, settle
-    from ffml.runs.artifact import load_model
+    from ffml.scoring.rules import rule_of, settle
+    from ffml.scoring.model import load_model
     from ffml.runs.checkpoint import Checkpoints
     from ffml.runs.config import run_config
-    from ffml.runs.predict import preprocessor_of
-    from ffml.runs._trees import leaves_by_name
+    from ffml.scoring.table import preprocessor_of
+    from ffml.online.trees import leaves_by_name
     from ffml.tables import labelled_task, open_table
 
     support = open_table(write_loans(tmp_path / "support.csv", months=1, seed=9))
@@ -141,8 +141,8 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
 
 def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path, run_main):
     """Their features alone: a table without labels and groups will do."""
-    from ffml.runs.adapting import rule_of, settle
-    from ffml.runs.artifact import load_model
+    from ffml.scoring.rules import rule_of, settle
+    from ffml.scoring.model import load_model
     from ffml.tables import open_table
 
     table = write_loans(tmp_path / "loans.csv")
@@ -168,7 +168,7 @@ def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path
 
 
 def test_some_rows_of_a_large_table_are_each_as_likely(tmp_path):
-    from ffml.runs.adapting import some_rows
+    from ffml.scoring.rules import some_rows
     from ffml.tables import Preprocessor, open_table
 
     (tmp_path / "numbers.csv").write_text(
@@ -187,8 +187,8 @@ def test_some_rows_of_a_large_table_are_each_as_likely(tmp_path):
 
 def test_rows_are_decided_one_by_one(learned):
     """A decision does not depend on the rows around it."""
-    from ffml.runs.artifact import load_model
-    from ffml.runs.predict import decide
+    from ffml.scoring.model import load_model
+    from ffml.scoring.table import decide
 
     model = load_model(learned / "run")
     x = np.random.default_rng(0).normal(size=(50, len(model.schema.features)))

@@ -13,8 +13,8 @@ from quick import QUICK, SMALL
 
 from ffml import scoring
 from ffml.base import FFMLError
-from ffml.runs.artifact import load_model
-from ffml.runs.predict import BLOCK_ROWS, Rule, decide, needed_columns, preprocessor_of
+from ffml.scoring.model import load_model
+from ffml.scoring.table import BLOCK_ROWS, Rule, decide, needed_columns, preprocessor_of
 from ffml.tables import open_table
 
 OWN = ["--drop", "applicant", *QUICK, *SMALL, "-q"]

@@ -86,8 +86,8 @@ def predict(
     json_output: shared.Json = False,
 ) -> None:
     """Decide about the rows of a table with a model that a run has learned."""
-    from ffml.runs.artifact import load_model
-    from ffml.runs.predict import predict_table, write_decisions
+    from ffml.scoring.model import load_model
+    from ffml.scoring.table import predict_table, write_decisions
     from ffml.scoring import prepare
     from ffml.tables import open_table
 

@@ -12,7 +12,7 @@ from ffml.base import FFMLError, Schema, Stream
 from ffml.estimator.loop import loop_of, parameters_of, restored_state
 from ffml.recipe.build import Experiment
 from ffml.report import write_pages
-from ffml.runs.artifact import schema_from
+from ffml.scoring.model import schema_from
 from ffml.runs.checkpoint import Checkpoints
 from ffml.runs.config import run_config, saved_config
 from ffml.runs.directory import RunDirectory

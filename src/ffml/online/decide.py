@@ -1,13 +1,13 @@
 """Decide about people. Every door calls these functions, so that all decide the same.
 
-What decides is a `Rule`. `find_rule` finds it once: features are described by the columns learned so
-far and standardised, and the learner adapts to the rows with labels, if there are any, looking at the
-people to be decided about. `decide_by` then decides about any number of rows, in blocks of one size,
-so that a person's numbers do not depend on how a table was cut.
+What decides is a `Rule`. `find_rule` finds it once: features are described by the columns learned
+so far and standardised, and the learner adapts to the rows with labels, if there are any, looking
+at the people to be decided about. `decide_by` then decides about any number of rows, in blocks of
+one size, so that a person's numbers do not depend on how a table was cut.
 
-A task that comes whole is decided about by a rule of its own. People who come one by one are decided
-about by the *standing rule* of what was learned last, whose prices are found on people met lately:
-the same decision for one person alone and for the same person among others.
+A task that comes whole is decided about by a rule of its own. People who come one by one are
+decided about by the *standing rule* of what was learned last, whose prices are found on people met
+lately: the same decision for one person alone and for the same person among others.
 """
 
 from collections.abc import Sequence

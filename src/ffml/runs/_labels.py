@@ -1,6 +1,5 @@
 """Labels that have come: judge the decisions again, and learn what is due."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,9 +46,7 @@ def add_labels(session: Session, labels: Labels, correct: bool, who: str) -> Lab
         if waiting != before.waiting:
             version = session.put_state(ledger, state)
     session.state, session.version = state, version
-    return LabelsAdded(
-        len(placement.decision), placement.repeated, learned, placement.corrections
-    )
+    return LabelsAdded(len(placement.decision), placement.repeated, learned, placement.corrections)
 
 
 def learned_now(before: LoopState, after: LoopState) -> tuple[str, ...]:
@@ -77,7 +74,7 @@ def _labelled(one: Waiting, labels: Labels) -> Waiting:
 def _judge(session: Session, ledger: Any, state: LoopState, one: Waiting) -> LoopState:
     """Judge a round again, and move the sums of violations by what has changed."""
     loop = session.loop
-    document: Mapping[str, Any] = session.store.round_document(one.task.name)
+    document = next(r.document for r in session.store.rounds() if r.task == one.task.name)
     judgement = judge_decisions(loop.problem, loop.schema, one.task, one.decided)
     after, change, clipped = judged_again(document, judgement, one)
     ledger.put_round(one.task.name, "decided", after)

@@ -1,18 +1,20 @@
 """The rounds of a run as documents of the ledger, and back; counts become tables by column."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ffml.base import SensitiveColumn
 from ffml.online.drift import Drift
-from ffml.online.judge import NO_DECISION
-from ffml.online.loop import Round
+from ffml.online.judge import Judgement
+from ffml.online.state import Round
+from ffml.online.waiting import Waiting
+from ffml.store import Counts
 
 _PLAIN = ("n_rows", "n_support", "n_validation", "n_unlabelled", "iterations", "undefined")
-_ARRAYS = ("constraint", "multipliers", "violation", "clipped_violation", "reliability")
+_ARRAYS = ("constraint", "multipliers", "reliability")
 
 
 class Tables(NamedTuple):
@@ -31,28 +33,71 @@ def round_document(record: Round) -> dict[str, Any]:
         "ceilings": {name: _listed(values) for name, values in record.ceilings.items()},
         "drift": [list(one) for one in record.drift],
         "seconds": record.seconds,
+        "extra": record.extra,
     }
 
 
-def round_from(number: int, task: str, document: Mapping[str, Any], tables: Tables) -> Round:
-    """Read a round back; ``tables`` hold its counts in the place of its number."""
+def rounds_from(kept: Sequence[Any], tables: Tables) -> list[Round]:
+    """Read rounds back from the ledger's rows; ``tables`` hold the counts of all tasks.
+
+    A task that is still open has counts, and no round yet.
+    """
+    records = []
+    violation = clipped = None
+    for row in kept:
+        if "metrics" not in row.document:
+            continue
+        constraint = _array(row.document["constraint"])
+        measured = np.nan_to_num(constraint)
+        violation = measured if violation is None else violation + measured
+        clipped = np.maximum(measured, 0) + (0 if clipped is None else clipped)
+        records.append(_round(len(records) + 1, row, tables, violation, clipped))
+    return records
+
+
+def _round(
+    number: int, row: Any, tables: Tables, violation: np.ndarray, clipped: np.ndarray
+) -> Round:
+    document, place = row.document, row.round - 1
     return Round(
         round=number,
-        task=task,
+        task=row.task,
         **{name: document[name] for name in _PLAIN},
         **{name: _array(document[name]) for name in _ARRAYS},
+        violation=violation,
+        clipped_violation=clipped,
         metrics={name: _nan(value) for name, value in document["metrics"].items()},
         ceilings={name: _array(values) for name, values in document["ceilings"].items()},
         drift=tuple(Drift(*one) for one in document["drift"]),
         seconds=document["seconds"],
-        tables={name: counts[number - 1] for name, counts in tables.decided.items()},
-        unpriced={name: counts[number - 1] for name, counts in tables.unpriced.items()},
-        decided=NO_DECISION,
+        extra=document["extra"],
+        tables={name: counts[place] for name, counts in tables.decided.items()},
+        unpriced={name: counts[place] for name, counts in tables.unpriced.items()},
     )
 
 
+def judged_again(
+    document: Mapping[str, Any], judgement: Judgement, one: Waiting
+) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+    """Return a round's document with a new judgement, and by how much Σ g and Σ [g]₊ change."""
+    unknown = int((one.task.y[one.decided.rows] < 0).sum())
+    before = np.nan_to_num(_array(document["constraint"]))
+    after = np.nan_to_num(judgement.constraint)
+    new = {
+        "n_unlabelled": unknown,
+        "n_validation": len(one.decided.rows) - unknown,
+        "undefined": judgement.undefined,
+        "metrics": {name: _number(value) for name, value in judgement.metrics.items()},
+        "constraint": _listed(judgement.constraint),
+        "reliability": _listed(judgement.reliability),
+        "ceilings": {name: _listed(values) for name, values in judgement.ceilings.items()},
+    }
+    clipped = np.maximum(after, 0) - np.maximum(before, 0)
+    return dict(document) | new, after - before, clipped
+
+
 def tables_of(
-    counts: Iterable[Sequence[int]],
+    counts: Counts,
     cells: Mapping[int, Mapping[str, str | None]],
     columns: Sequence[SensitiveColumn],
     rounds: int,
@@ -60,13 +105,13 @@ def tables_of(
     """Turn the ledger's counts into tables by column.
 
     Args:
-        counts: rows of (round, cell, label, decision, unpriced, n), label −1 where not known.
+        counts: of the ledger.
         cells: the groups of each cell by column; None where a group is not known.
         columns: the protected ones.
         rounds: T.
     """
-    rows = np.array(list(counts), np.int64).reshape(-1, 6)
-    round_, cell, label, decision, unpriced, n = rows.T
+    made = counts.decision >= 0  # rows that were adapted to were not decided about
+    round_, cell, label, decision, unpriced, n = (column[made] for column in counts)
     found = Tables({}, {})
     for column in columns:
         codes = {key: _code(column, groups.get(column.name)) for key, groups in cells.items()}

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from ffml.base import FFMLError, Schema, Task
+from ffml.base import Schema, Task
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
-from ffml.online.loop import Loop, start, step
-from ffml.online.state import LoopState, Round
+from ffml.online.loop import start, step
+from ffml.online.state import Loop, LoopState, Round
 from ffml.recipe.build import Experiment, build_loop
 from ffml.recipe.config import RunConfig
+from ffml.recipe.saved import run_config
+from ffml.recipe.schemas import schema_from
 from ffml.recipe.sharing import shared_functions
-from ffml.runs._config import run_config
-from ffml.runs._documents import schema_from
 from ffml.runs._people import Fingerprints, fingerprints, names_of
 from ffml.runs._rounds import round_document
 from ffml.runs._state import StateWriter, read_state
@@ -45,14 +45,15 @@ class Session:
         """Stand where the ledger's newest version stood."""
         refuse_after_fork()
         config = run_config(store.document("config")["run"])
-        schema, preprocessing = schema_from(store.document("schema")), store.document("preprocessing")
+        schema, preprocessing = (
+            schema_from(store.document("schema")),
+            store.document("preprocessing"),
+        )
         built = shared_functions(config, schema)
         loop = build_loop(config, built, schema, store.document("judge_after") or 0)
         session = cls(store, config, loop, start(loop, *_inputs(preprocessing)))
         newest = store.latest_version()
         if newest is not None:
-            if newest.state is None:
-                raise FFMLError(f"{store.name} lacks the bytes of its newest version; restore a copy")
             session.state = read_state(session.state, newest.state, newest.blobs)
             session.version = newest.number
         return session
@@ -69,7 +70,9 @@ class Session:
         task = task._replace(ids=np.array(names, object))
         state, record = step(self.loop, self.state, task)
         with self.store.transaction(who, f"round {state.round}: {task.name}") as ledger:
-            status = "decided" if any(one.round == state.round for one in state.waiting) else "learned"
+            status = (
+                "decided" if any(one.round == state.round for one in state.waiting) else "learned"
+            )
             document = round_document(record) | {"columns": prints.columns}
             number = ledger.put_round(task.name, status, document)
             x = task.x if keep_features else None
@@ -83,7 +86,9 @@ class Session:
     def put_state(self, ledger: Transaction, state: LoopState, number: int | None = None) -> int:
         """Write a state as the next version; return its number."""
         saved = self._writer.write(state)
-        return ledger.put_version({"round": state.round}, saved.data, saved.parts, saved.new, number)
+        return ledger.put_version(
+            {"round": state.round}, saved.data, saved.parts, saved.new, number
+        )
 
     def _put_learned(self, ledger: Transaction, state: LoopState) -> None:
         """Say of tasks that waited and were learned from now that they were."""

@@ -11,18 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError, LabelledTask, Task
-from ffml.online.drift import InputWatch
+from ffml.online.arrays import scaler_arrays, scaler_from, watch_arrays, watch_from
 from ffml.online.judge import Decided
 from ffml.online.memory import Memory
 from ffml.online.state import LoopState
+from ffml.online.trees import leaves_by_name, restored_tree
 from ffml.online.waiting import Waiting
-from ffml.runs._trees import leaves_by_name, restored_tree
 from ffml.store.container import Packed, pack, unpack
-from ffml.tables.scaling import RunningScaler
 
 LEARNER, FEATURES = "learner", "features"
-_SCALER, _INPUTS, _LABELS = "scaler.", "inputs.", "labels."
-_WATCHED = tuple(name for name in InputWatch._fields if name != "columns")
+_LABELS = "labels."
 
 
 class SavedState(NamedTuple):
@@ -144,33 +142,3 @@ def _read_waiting(entry: Mapping[str, Any], data: bytes, labels: np.ndarray) -> 
     task = Task(entry["name"], arrays["x"], labels, arrays["groups"], ids=ids)
     decided = Decided(*(arrays[name] for name in Decided._fields))
     return Waiting(entry["round"], task, decided, entry["learned"])
-
-
-def scaler_arrays(scaler: RunningScaler | None) -> dict[str, np.ndarray]:
-    """Name the arrays of a scaler."""
-    if scaler is None:
-        return {}
-    return {f"{_SCALER}{name}": np.asarray(array) for name, array in scaler._asdict().items()}
-
-
-def scaler_from(arrays: Mapping[str, np.ndarray]) -> RunningScaler | None:
-    """Find the scaler among arrays."""
-    names = [f"{_SCALER}{field}" for field in RunningScaler._fields]
-    return RunningScaler(*(arrays[name] for name in names)) if names[0] in arrays else None
-
-
-def watch_arrays(watch: InputWatch | None) -> dict[str, np.ndarray]:
-    """Name the arrays of what is known of inputs."""
-    if watch is None:
-        return {}
-    return {_INPUTS + name: np.asarray(getattr(watch, name), float) for name in _WATCHED}
-
-
-def watch_from(watch: InputWatch | None, arrays: Mapping[str, np.ndarray]) -> InputWatch | None:
-    """Find what is known of inputs among arrays."""
-    if watch is None or _INPUTS + _WATCHED[0] not in arrays:
-        return watch
-    found = {name: arrays[_INPUTS + name] for name in _WATCHED}
-    if any(found[name].shape != np.shape(getattr(watch, name)) for name in _WATCHED):
-        raise FFMLError("the saved state has other input columns than the table; restore the table")
-    return InputWatch(watch.columns, **found)

@@ -21,7 +21,7 @@ from ffml.online.loop import step
 from ffml.online.state import Round
 from ffml.recipe.build import Experiment
 from ffml.store import durable
-from ffml.runs.artifact import MODEL, load_model, write_model
+from ffml.scoring.model import MODEL, load_model, write_model
 from ffml.runs.checkpoint import Checkpoints, Saved
 from ffml.runs.config import config_document, refuse_changes
 from ffml.runs.decisions import DecisionLog, ParquetLog, decisions_of

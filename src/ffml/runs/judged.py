@@ -8,7 +8,7 @@ import numpy as np
 
 from ffml.base import FFMLError, SensitiveColumn
 from ffml.metrics.summary import last_third
-from ffml.runs.artifact import MODEL, load_model
+from ffml.scoring.model import MODEL, load_model
 from ffml.runs.generations import newest_generation
 from ffml.runs.history import history_constraint, history_tables
 

@@ -10,7 +10,7 @@ from ffml.online.drift import InputWatch
 from ffml.online.loop import start
 from ffml.recipe.build import Experiment, build_loop
 from ffml.recipe.sharing import shared_functions
-from ffml.runs.artifact import schema_from
+from ffml.scoring.model import schema_from
 from ffml.runs.checkpoint import Saved
 from ffml.runs.config import run_config, saved_config
 from ffml.runs.directory import RunDirectory

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError
-from ffml.runs.artifact import MODEL
+from ffml.scoring.model import MODEL
 from ffml.store.durable import LOCK, refuse_link, temporary
 from ffml.runs.files import CARD, CONFIG, REPORT, SUMMARY, TABLES
 from ffml.runs.generations import FOLDER, generations

@@ -13,8 +13,8 @@ from ffml.online.loop import Loop, knowledge
 from ffml.online.memory import Memory
 from ffml.online.state import LoopState, Round
 from ffml.online.waiting import Waiting
-from ffml.runs._trees import array_names, both_by_name, both_restored, leaves_by_name
-from ffml.runs.artifact import (
+from ffml.online.trees import array_names, both_by_name, both_restored, leaves_by_name
+from ffml.scoring.model import (
     KNOWLEDGE,
     MULTIPLIERS,
     PARAMS,

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ffml.runs.predict import needed_columns, preprocessor_of
 from ffml.scoring._scorer import Scorer, score
+from ffml.scoring.model import preprocessor_of
+from ffml.scoring.table import needed_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

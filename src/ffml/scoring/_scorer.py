@@ -4,58 +4,68 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ffml.runs.artifact import SavedModel, load_model
-from ffml.runs.predict import Rule, decided_columns, preprocessor_of
-from ffml.tables import Source, open_frame, open_table
+import numpy as np
+
+from ffml.scoring.model import SavedModel, load_model, preprocessor_of
+from ffml.scoring.table import Decisions, decided_columns
+from ffml.tables import Source, open_data
 from ffml.threads import one_thread
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ffml.runs.adapting import Settled
+    from ffml.online.decide import Rule
 
 Table = str | Path | Any  # a file or folder, or a pandas, polars or Arrow table
+BLOCK_ROWS = 4096  # rows that θ alone decides about at a time; products of other sizes round apart
 
 
 class Scorer(NamedTuple):
     """A model that is ready to decide: arrays and plain values, so that it can be pickled."""
 
     model: SavedModel
-    settled: "Settled | None" = None  # None: θ alone decides
+    rule: "Rule | None" = None  # None: θ alone decides, which needs nothing but NumPy
+    threshold: str | None = None
 
-    def rule(self) -> Rule | None:
-        """Return how to decide; None: by θ alone, which needs nothing but NumPy."""
-        if self.settled is None:
-            return None
-        from ffml.runs.adapting import rule_of
+    def decide(self, x: np.ndarray) -> Decisions:
+        """Decide about people by their encoded features."""
+        if self.rule is None:
+            return _by_params(self.model, x)
+        from ffml.scoring.rules import decide_with
 
-        return rule_of(self.settled)
+        said = decide_with(self.model, self.rule, self.threshold, x)
+        return Decisions(
+            np.asarray(said.probability, np.float32),
+            (np.asarray(said.logits) > 0).astype(np.int8),
+            (np.asarray(said.unpriced) > 0).astype(np.int8),
+        )
 
 
 def prepare(
-    model: str | Path | SavedModel,
+    model: "str | Path | SavedModel",
     people: Table | None = None,
     support: Table | None = None,
     threshold: str | None = None,
 ) -> Scorer:
-    """Make a model ready to decide about the people of one task.
+    """Make a model ready to decide.
 
-    Prices and thresholds depend on who is decided about. They are found here, once, so that it
-    does not matter how rows are cut into batches afterwards, nor in which order they come.
+    What it decides by is found here, once, so that it does not matter how rows are cut into batches
+    afterwards, nor in which order they come.
 
     Args:
-        model: a run's folder or its model file, or what `load_model` read from it.
-        people: those to be decided about, or a fair sample of them: at most 4,096 rows are looked
-            at, drawn at random. It can be left out where the model does not look at people.
-        support: labelled rows of the same task, to adapt to.
+        model: a run's model file or folder, or what `load_model` read.
+        people: those to be decided about, where they come together as one task and prices are to be
+            found on them, or a fair sample: at most 4,096 rows are looked at, drawn at random.
+            Without them the model's standing rule decides: prices of people met lately.
+        support: labelled rows of a population, to adapt to.
         threshold: another goal than the run's, see `ffml.wrappers.evened`.
     """
-    saved = model if isinstance(model, SavedModel) else load_model(model)
+    saved = model if isinstance(model, SavedModel) else _model(model)
     if support is None and threshold is None and saved.decides_by_params:
         return Scorer(saved)
-    from ffml.runs.adapting import settle
+    from ffml.scoring.rules import find
 
-    return Scorer(saved, settle(saved, _source(support), _source(people), threshold))
+    return Scorer(saved, find(saved, _source(support), _source(people), threshold), threshold)
 
 
 def score(
@@ -66,14 +76,29 @@ def score(
     A batch gives a batch with as many rows, in their order. One thread computes, since an engine
     runs a worker for each core.
     """
-    preprocessor, rule = preprocessor_of(scorer.model), scorer.rule()
+    preprocessor = preprocessor_of(scorer.model)
     for batch in batches:
         with one_thread():
-            columns = decided_columns(scorer.model, preprocessor, batch, keep, rule)
+            columns = decided_columns(scorer.decide, preprocessor, batch, keep)
         yield type(batch).from_pydict(columns)
 
 
+def _by_params(model: SavedModel, x: np.ndarray) -> Decisions:
+    """Decide by θ, in blocks of one size."""
+    logits = np.empty(len(x), np.float32)
+    for start in range(0, len(x), BLOCK_ROWS):
+        rows = x[start : start + BLOCK_ROWS]
+        padded = np.pad(rows, ((0, BLOCK_ROWS - len(rows)), (0, 0)))
+        logits[start : start + len(rows)] = model.logits(padded)[: len(rows)]
+    probability = 1 / (1 + np.exp(-np.clip(logits, -80, 80)))
+    decision = (logits > 0).astype(np.int8)
+    return Decisions(probability.astype(np.float32), decision, decision)
+
+
+def _model(address: str | Path) -> SavedModel:
+    path = Path(address)
+    return load_model(path / "model.safetensors" if path.is_dir() else path)
+
+
 def _source(table: Table | None) -> Source | None:
-    if table is None:
-        return None
-    return open_table(table) if isinstance(table, str | Path) else open_frame(table)
+    return None if table is None else open_data(table)

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ffml.online.arrays import watch_from
 from ffml.online.drift import InputWatch, drift_words
-from ffml.runs.artifact import SavedModel
-from ffml.runs.watched import watch_from
+from ffml.scoring.model import SavedModel
 from ffml.tables import Preprocessor, num_missing
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ffml.tables import Preprocessor
 from ffml.tables.scaling import RunningScaler
 
 if TYPE_CHECKING:
-    from ffml.runs.artifact import SavedModel
+    from ffml.scoring.model import SavedModel
 
 # What reading something of another shape than expected raises.
 MISFITS = (LookupError, TypeError, AttributeError, ValueError)

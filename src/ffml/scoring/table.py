@@ -9,90 +9,46 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ffml.base import FFMLError, Prediction, plain
+from ffml.base import FFMLError
+from ffml.scoring.model import SavedModel, preprocessor_of
 from ffml.store import durable
-from ffml.runs.artifact import SavedModel
-from ffml.runs.soundness import refuse_other_features
 from ffml.tables import Preprocessor, Source
 from ffml.tables.csvfile import guarded_batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Rows are decided about in blocks of just this size, the last one filled up with zeros: matrix
-# products of other sizes round otherwise, and a person's probability must not depend on how a table
-# was cut into batches. Features and hidden layers of a block fit into a core's cache.
-BLOCK_ROWS = 4096
-
-
-class Rule(NamedTuple):
-    """How an adapted learner decides about rows of encoded features."""
-
-    predict: Callable[[np.ndarray], Prediction]
-    prepare: Callable[[np.ndarray], np.ndarray] = lambda x: x  # what it is given of a row
-
 
 class Decisions(NamedTuple):
-    """Probabilities and 0/1 decisions of some rows."""
+    """What is said of some rows: probabilities of label 1, and 0/1 decisions."""
 
     probability: np.ndarray
     decision: np.ndarray
+    unpriced: np.ndarray  # the decision if no gap were bounded
 
 
-def decide(model: SavedModel, x: np.ndarray, rule: Rule | None = None) -> Decisions:
-    """Decide about rows of encoded features.
-
-    Args:
-        model: what a run left behind.
-        x: ``(n, features)`` as the model's preprocessor encodes them.
-        rule: of an adapted learner (`ffml.runs.adapting.rule_of`); by default, the model's θ as it
-            was learned.
-    """
-    rule = rule or Rule(lambda rows: plain(model.logits(rows)))
-    probability, decision = np.empty(len(x), np.float32), np.empty(len(x), np.int8)
-    for start in range(0, len(x), BLOCK_ROWS):
-        here = slice(start, start + BLOCK_ROWS)
-        rows = x[here]
-        count = len(rows)
-        if count < BLOCK_ROWS:
-            rows = np.concatenate([rows, np.zeros((BLOCK_ROWS - count, x.shape[1]), x.dtype)])
-        said = rule.predict(rule.prepare(rows))
-        decision[here] = np.asarray(said.logits)[:count] > 0
-        probability[here] = np.asarray(said.probability)[:count]
-    return Decisions(probability, decision)
-
-
-def preprocessor_of(model: SavedModel) -> Preprocessor:
-    """Return how the model's features are encoded."""
-    if model.preprocessing is None:
-        raise FFMLError(
-            f"this model was learned from the data set '{model.config['data']['name']}', not from "
-            "a table; predict needs a run on a table of yours"
-        )
-    preprocessor = Preprocessor.from_json(model.preprocessing)
-    refuse_other_features(model, preprocessor)
-    return preprocessor
+Decide = Callable[[np.ndarray], Decisions]  # encoded features -> decisions
 
 
 def predict_table(
     model: SavedModel,
+    decide: Decide,
     source: Source,
     keep: Sequence[str] = (),
-    rule: Rule | None = None,
     warned: list[str] | None = None,
 ) -> Iterator["pa.RecordBatch"]:
     """Decide about a table of any size: ``row, [kept columns], probability, decision``.
 
     Args:
-        model: what a run left behind.
+        model: what a run has learned.
+        decide: of a `Scorer` of that model.
         source: the table.
         keep: columns that are carried over.
-        rule: of an adapted learner; by default, the model's θ as it was learned.
         warned: after the last batch, it holds what differs about the inputs, a line a column.
     """
     import pyarrow as pa
 
-    from ffml.runs.arrivals import Arrivals
+    from ffml.scoring._arrivals import Arrivals
 
     preprocessor = preprocessor_of(model)
     arrivals = Arrivals(model, preprocessor)
@@ -101,7 +57,7 @@ def predict_table(
     for batch in source.batches(needed):
         arrivals.add(batch)
         columns = {"row": pa.array(np.arange(first, first + len(batch)))}
-        columns |= decided_columns(model, preprocessor, batch, keep, rule)
+        columns |= decided_columns(decide, preprocessor, batch, keep)
         first += len(batch)
         yield pa.RecordBatch.from_pydict(columns)
     if warned is not None:
@@ -121,16 +77,15 @@ def needed_columns(
 
 
 def decided_columns(
-    model: SavedModel,
+    decide: Decide,
     preprocessor: Preprocessor,
     batch: "pa.RecordBatch | pa.Table",
     keep: Sequence[str],
-    rule: Rule | None,
 ) -> "dict[str, pa.Array]":
     """Decide about a batch of rows: ``[kept columns], probability, decision``."""
     import pyarrow as pa
 
-    decisions = decide(model, preprocessor.transform(batch.select(preprocessor.names)), rule)
+    decisions = decide(preprocessor.transform(batch.select(preprocessor.names)))
     return {name: batch.column(name) for name in keep} | {
         "probability": pa.array(decisions.probability),
         "decision": pa.array(decisions.decision),
