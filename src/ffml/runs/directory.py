@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError, Task
+from ffml.metrics.words import favourable_words
 from ffml.online.loop import Round
 from ffml.recipe.build import Experiment
 from ffml.runs import durable
@@ -25,7 +26,6 @@ from ffml.runs.decisions import DecisionLog, ParquetLog, decisions_of
 from ffml.runs.files import CARD, CONFIG, REPORT, ROUNDS, SUMMARY, TABLES, table_texts, to_json
 from ffml.runs.generations import newest_generation
 from ffml.runs.judged import planned_rounds
-from ffml.runs.lateness import label_summary
 from ffml.runs.ownership import WRITTEN, check_out, refuse_links
 from ffml.runs.position import Position
 from ffml.runs.rounds import Rounds
@@ -190,11 +190,10 @@ class RunDirectory:
         names = self.experiment.problem.constraint_names
         asked = config.asked or [(notion, None) for notion in config.notions]
         loop, rounds = self.experiment.loop, list(self.rounds)  # read from their parts once
-        summary = run_summary(rounds, schema.sensitive, names, status, asked)
-        return summary | {
-            "remarks": list(loop.learner.remarks(loop.knowledge)),
-            "labels": label_summary(rounds, loop.waiting),
-        }
+        roles = self.config.get("data", {}).get("roles") or {}
+        favourable = favourable_words(schema.label, roles.get("positive"))
+        summary = run_summary(rounds, schema.sensitive, names, status, asked, favourable)
+        return summary | {"remarks": list(loop.learner.remarks(loop.knowledge))}
 
     def _lock(self) -> None:
         """Keep other processes out until this object is gone."""
