@@ -1,11 +1,12 @@
-"""The alarm of a run: the strongest comparison answers, and words say what it stands for."""
+"""The alarm of a run: comparisons share one chance, the strongest answers, and it stands."""
 
 import numpy as np
+import pytest
 
-from ffml.base import SensitiveColumn
+from ffml.base import Ratio, SensitiveColumn
 from ffml.metrics import gap_alarms
-from ffml.metrics.alarm import alarm_sentence, alarm_summary, column_alarms, strongest_alarm
-from ffml.report._answer import sentences
+from ffml.metrics.alarm import alarm_sentence, column_alarms, notion_alarm
+from ffml.metrics.answer import answer
 from ffml.report._warnings import useless_warning
 
 SEX, AGE = SensitiveColumn("sex", ("F", "M")), SensitiveColumn("age", ("old", "young"))
@@ -13,33 +14,61 @@ EVEN = np.tile([[[50, 50], [0, 0]], [[50, 50], [0, 0]]], (12, 1, 1, 1))
 UNEVEN = np.tile([[[60, 40], [0, 0]], [[40, 60], [0, 0]]], (12, 1, 1, 1))
 TABLES, COLUMNS = {"sex": UNEVEN, "age": EVEN}, (AGE, SEX)
 MONTHS = [f"2024-{month:02d}" for month in range(1, 13)]
+DP = "demographic-parity"
 
 
 def test_columns_share_one_chance_and_the_strongest_answers():
-    found = column_alarms(TABLES, COLUMNS, 0.05, "demographic-parity")
-    whom, alarm = strongest_alarm(found)
+    found = column_alarms(TABLES, COLUMNS, [(DP, 0.05)])
     (alone,) = gap_alarms(UNEVEN, 0.05, SEX.groups, alpha=0.025)
-    assert whom == "sex: M" and alarm.round == alone.round == 3
+    (alarm,) = found[DP, "sex"]
+    assert alarm.round == alone.round == 3
     np.testing.assert_array_equal(alarm.log_wealth, alone.log_wealth)
-
-
-def test_what_the_summary_says():
-    asked = [("demographic-parity", 0.05), ("demographic-parity", 0.3), ("dbc", 0.1)]
-    shown, none = alarm_summary(TABLES, COLUMNS, asked, MONTHS)
-    assert (shown["round"], shown["task"], shown["higher"]) == (4, "2024-04", True)
-    assert alarm_sentence(shown).startswith(
-        "Alarm in round 4 (2024-04): up to then a gap beyond 5 points is shown (sex: M, whose rate "
-        "was the higher; evidence "
+    told = notion_alarm(found, DP, MONTHS)
+    assert (told["column"], told["round"], told["task"]) == ("sex", 4, "2024-04")
+    assert alarm_sentence(told, "5 points").startswith(
+        "Alarm in round 4 (2024-04): up to then some task broke 5 points (sex: M against F, the "
+        "first with the higher rate; evidence "
     )
-    assert none["round"] is None and "No alarm so far" in alarm_sentence(none)
-    assert alarm_summary(TABLES, COLUMNS, [("demographic-parity", None)], MONTHS) == []
 
 
-def test_runs_of_an_earlier_ffml_have_no_alarm():
-    part = {"first_round": 1, "last_round": 1, "people": 0, "notions": [], "accuracy": None}
-    part |= {"balanced_accuracy": None, "positive_share": None, "label_share": None}
-    summary = {"answer": {"last_third": part, "of_scores": []}}
-    assert not any("alarm" in sentence.lower() for sentence in sentences(summary))
+def test_notions_share_the_chance_too():
+    asked = [(DP, 0.3), ("equalized-odds", 0.05)]
+    found = column_alarms(TABLES, COLUMNS, asked)
+    assert {round(np.exp(one.log_needed)) for many in found.values() for one in many} == {120}
+    none = notion_alarm(found, DP, MONTHS)
+    assert none["round"] is None and "No alarm so far" in alarm_sentence(none, "30 points")
+    assert column_alarms(TABLES, COLUMNS, [(DP, None), ("dbc", 0.1)]) == {}
+
+
+def test_a_ratio_has_an_alarm_as_well():
+    (alarm,) = gap_alarms(UNEVEN, Ratio(0.8), SEX.groups)
+    assert alarm.round is not None and alarm.higher
+    (swapped,) = gap_alarms(UNEVEN[:, ::-1], Ratio(0.8))
+    assert swapped.round == alarm.round and not swapped.higher
+    assert gap_alarms(UNEVEN, Ratio(0.6))[0].round is None  # 40 of 60 is two thirds
+    assert gap_alarms(EVEN, Ratio(1.0))[0].round is None
+
+
+@pytest.mark.parametrize("least", [0.5, 0.8, 1.0])
+def test_false_alarms_of_ratios_at_the_very_bound(least):
+    alarms = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        chosen = rng.binomial(30, [0.4 * least, 0.4], (400, 2))
+        tables = np.stack([30 - chosen, chosen], -1)[:, :, None]
+        alarms += gap_alarms(tables, Ratio(least))[0].round is not None
+    assert alarms <= 0.05 * 60
+
+
+def test_what_was_raised_stands_whatever_labels_come():
+    before = answer(TABLES, COLUMNS, [("equal-opportunity", 0.05)], MONTHS)
+    assert before["notions"][0]["alarm"]["round"] is None
+    biased = {name: table[:, :, ::-1] for name, table in TABLES.items()}  # all have label 1
+    raised = answer(biased, COLUMNS, [("equal-opportunity", 0.05)], MONTHS)["notions"][0]["alarm"]
+    assert raised["round"] == 4
+    after = answer(TABLES, COLUMNS, [("equal-opportunity", 0.05)], MONTHS, raised=[raised])
+    assert after["notions"][0]["alarm"] == raised
+    assert after["notions"][0]["verdict"] == "not kept"
 
 
 def test_a_learner_that_never_tells_people_apart_is_warned_of():

@@ -328,10 +328,10 @@ def test_groups_without_rows_are_ignored():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (([0, 2], [0, 1], [0, 1]), "labels must be codes 0..1, got 2"),
+        (([0, 2], [0, 1], [0, 1]), "labels must be codes -1..1, got 2"),
         (([0, 1], [0.0, 0.7], [0, 1]), "decisions must be codes 0..1, got 0.7"),
         (([0, 1], [0, 1], [0, 2]), "groups must be codes 0..1, got 2"),
-        (([0, math.nan], [0, 1], [0, 1]), "labels must be codes 0..1, got nan"),
+        (([0, math.nan], [0, 1], [0, 1]), "labels must be codes -1..1, got nan"),
         (([0, 1], [0, 1, 1], [0, 1]), "one value per row"),
     ],
 )
@@ -391,7 +391,7 @@ def test_leading_axes_and_added_tables(rounds):
     pooled = [np.concatenate(parts) for parts in zip(*map(rows_of, rounds), strict=True)]
     table = metrics.contingency_table(*pooled, num_groups=3)
     assert table.dtype == np.int64
-    np.testing.assert_array_equal(table, sum(rounds))
+    np.testing.assert_array_equal(metrics.labelled(table), sum(rounds))
 
 
 # -- several sensitive columns, several rounds -----------------------------------------------

@@ -60,20 +60,24 @@ def audit(
         float | None,
         option(WHAT, "Largest gap in decision rates (0.05: 5 points).", metavar="GAP"),
     ] = None,
+    min_ratio: Annotated[
+        float | None,
+        option(WHAT, "Smallest share of the highest rate that the lowest is.", metavar="RATIO"),
+    ] = None,
     notion: Annotated[
         str | None,
         option(
             WHAT,
-            "Whom --max-gap compares: demographic-parity (everybody; the default), "
+            "Whom these two compare: demographic-parity (everybody; the default), "
             "equal-opportunity or equalized-odds.",
             metavar="NOTION",
         ),
     ] = None,
     min_dp: Annotated[
-        float | None, option(WHAT, "Smallest DP ratio, such as 0.8.", metavar="RATIO")
+        float | None, option(WHAT, "As --min-ratio, of everybody.", metavar="RATIO")
     ] = None,
     min_eo: Annotated[
-        float | None, option(WHAT, "Smallest EO ratio, likewise.", metavar="RATIO")
+        float | None, option(WHAT, "As --min-ratio, of those of each label.", metavar="RATIO")
     ] = None,
     out: Annotated[
         Path | None,
@@ -97,7 +101,7 @@ def audit(
     from ffml.runs.gate import EXIT_CODES, verdict
     from ffml.tables import DecisionRoles, read_decisions
 
-    limits = Limits(max_gap, notion, min_dp, min_eo)
+    limits = Limits(max_gap, notion, min_dp, min_eo, min_ratio)
     check_limits(limits, labelled=label is not None)
     source = _open(data, query)
     decision, groups = _required(decision, sensitive, source)

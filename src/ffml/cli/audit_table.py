@@ -57,30 +57,32 @@ def _gap_table(audit: Audit) -> Table:
     table = Table(
         title="\nGaps in points \\[95 % interval]", title_justify="left", header_style="bold"
     )
-    table.add_column("compared with the others")
-    for title in ("typical gap", "long-run gap", "rounds") if over_time else ("gap",):
+    table.add_column("compared")
+    for title in ("all people", "typical gap", "long-run gap", "rounds") if over_time else ("gap",):
         table.add_column(title, justify="right")
     for column in audit.columns:
         for found in (found for gaps in column.gaps.values() for found in gaps):
             typical = _points(found.typical, found.typical_low, found.typical_high)
             long_run = _points(found.long_run, found.long_run_low, found.long_run_high)
-            cells = (typical, long_run, str(found.rounds)) if over_time else (long_run,)
+            pooled = _points(found.pooled, found.pooled_low, found.pooled_high)
+            cells = (pooled, typical, long_run, str(found.rounds)) if over_time else (pooled,)
             table.add_row(escape(f"{column.name}: {found.comparison}"), *cells)
     return table
 
 
 def _points(value: float, low: float, high: float) -> str:
     if not math.isfinite(value):
-        return "undefined"
-    return f"{100 * value:.1f} \\[{100 * low:.1f}, {100 * high:.1f}]"
+        return "–"
+    ends = f" \\[{100 * low:.1f}, {100 * high:.1f}]" if math.isfinite(low + high) else ""
+    return f"{100 * value:.1f}{ends}"
 
 
 def _interval(numbers: tuple[float, float, float]) -> str:
     value, low, high = numbers
     if not math.isfinite(value):
-        return "undefined"
+        return "–"
     return f"{value:.3f}" + (f" \\[{low:.3f}, {high:.3f}]" if math.isfinite(low + high) else "")
 
 
 def _number(value: float) -> str:
-    return f"{value:.3f}" if math.isfinite(value) else "undefined"
+    return f"{value:.3f}" if math.isfinite(value) else "–"

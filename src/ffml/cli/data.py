@@ -128,11 +128,11 @@ def check(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     max_gap: Annotated[
         float | None,
-        typer.Option(help="Largest gap in decision rates (0.05: 5 points), long-run and typical."),
+        typer.Option(help="Largest gap between any two groups' decision rates (0.05: 5 points)."),
     ] = None,
     min_ratio: Annotated[
         float | None,
-        typer.Option(help="Smallest share of the higher rate that the lower is, rows pooled."),
+        typer.Option(help="Smallest share of the highest rate that the lowest is."),
     ] = None,
     notion: Annotated[
         str | None,
@@ -141,20 +141,22 @@ def check(
             "equal-opportunity or equalized-odds."
         ),
     ] = None,
-    min_dp: Annotated[
-        float | None, typer.Option(help="Smallest DP ratio, of all rows and within tasks.")
+    min_dp: Annotated[float | None, typer.Option(help="As --min-ratio, of everybody.")] = None,
+    min_eo: Annotated[
+        float | None, typer.Option(help="As --min-ratio, of those of each label.")
     ] = None,
-    min_eo: Annotated[float | None, typer.Option(help="Smallest EO ratio, likewise.")] = None,
     max_violation: Annotated[
         float | None, typer.Option(help="Largest mean of max(|gap| - ε, 0) over the rounds.")
     ] = None,
-    rounds: Annotated[str, typer.Option(help="Which rounds count: all or last-third.")] = "all",
     allow_unfinished: Annotated[
         bool, typer.Option("--allow-unfinished", help="Judge a run by the rounds that it has.")
     ] = False,
     json_output: shared.Json = False,
 ) -> None:
-    """Gate a pipeline: exit 0 if met, 1 violated, 2 misused, 3 unfinished or too little data."""
+    """Gate a pipeline: exit 0 if met, 1 violated, 2 misused, 3 unfinished or too little data.
+
+    Without a limit, what the run was asked for is checked.
+    """
     from ffml.runs.gate import EXIT_CODES, to_document, verdict
     from ffml.runs.gate import check as findings_of
 
@@ -166,7 +168,6 @@ def check(
         min_dp=min_dp,
         min_eo=min_eo,
         max_violation=max_violation,
-        rounds=rounds,
         allow_unfinished=allow_unfinished,
     )
     if json_output:

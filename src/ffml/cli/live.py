@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ffml.base import Task
 from ffml.online.state import Round
 from ffml.recipe.build import Experiment
-from ffml.report._asked import asked_words
+from ffml.metrics.words import asked_words
 from ffml.report._numbers import counted
 
 HEADER = (

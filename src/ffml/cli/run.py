@@ -202,11 +202,8 @@ def play(
 def show(console: Console, directory: "RunDirectory", status: str, as_json: bool) -> None:
     """Print the summary of a run."""
     from ffml.runs.files import to_json
-    from ffml.runs.lateness import label_notes
 
     summary = directory.summary(status)
     if as_json:
         typer.echo(to_json(summary), nl=False)
     show_summary(console, summary)
-    for note in label_notes(summary):
-        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)

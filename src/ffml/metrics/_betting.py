@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ffml.base import FFMLError
+from ffml.base import FFMLError, Ratio
 from ffml.metrics._gaps import comparisons, side_counts
 
 # Each finds gaps beyond the asked one of about a quarter to a half of its stake soonest.
@@ -44,9 +44,9 @@ STAKES = 0.96 / 2.0 ** np.arange(10)
 class GapAlarm(NamedTuple):
     """What the bettors on one comparison have gained."""
 
-    comparison: str  # the group, and the label where rows of one label are compared
+    comparison: str  # "M against F", and the label where rows of one label are compared
     round: int | None  # in which round (from 0) the alarm came first, if it did
-    higher: bool  # whether the group's rate is the higher one, as the bettors see it
+    higher: bool  # whether the rate of the group named first is the higher one
     log_wealth: np.ndarray  # (T,) after each round
     log_needed: float  # the alarm comes when log_wealth reaches this
 
@@ -58,38 +58,43 @@ class GapAlarm(NamedTuple):
 
 def gap_alarms(
     tables: np.ndarray,
-    max_gap: float,
+    bound: float | Ratio,
     group_names: Sequence[str] | None = None,
     notion: str = "demographic-parity",
     alpha: float = 0.05,
+    count: int | None = None,
 ) -> list[GapAlarm]:
-    """Tell of every comparison whether its gap was above ``max_gap`` in some round.
+    """Tell of any two groups whether their gap was above the bound in some round.
 
     Args:
-        tables: ``(T, k, 2, 2)`` counts of T rounds, in the order in which they came.
-        max_gap: largest gap that is allowed, on either side (0.05: five percentage points).
+        tables: ``(T, k, labels, 2)`` counts of T rounds, in the order in which they came.
+        bound: largest gap that is allowed, on either side (0.05: five percentage points), or the
+            least ratio of the lower rate to the higher (``Ratio(0.8)``).
         group_names: of the k groups.
         notion: one of `NOTIONS`: demographic-parity, equal-opportunity or equalized-odds.
         alpha: largest chance of a false alarm, in all rounds and comparisons together.
+        count: how many comparisons share ``alpha``; None: those of this call.
 
     >>> tables = np.tile([[[60, 40], [0, 0]], [[40, 60], [0, 0]]], (12, 1, 1, 1))
-    >>> (alarm,) = gap_alarms(tables, max_gap=0.05, group_names=["F", "M"])
+    >>> (alarm,) = gap_alarms(tables, 0.05, group_names=["F", "M"])
     >>> alarm.comparison, alarm.round, alarm.higher
-    ('M', 2, True)
-    >>> (alarm,) = gap_alarms(tables, max_gap=0.25)
+    ('M against F', 2, True)
+    >>> (alarm,) = gap_alarms(tables, 0.25)
     >>> alarm.round is None
     True
     """
-    if not 0 <= max_gap <= 1:
-        raise FFMLError(f"max_gap must be between 0 and 1, got {max_gap}: 0.05 is five points")
+    limit = bound.least if isinstance(bound, Ratio) else bound
+    if not 0 <= limit <= 1:
+        raise FFMLError(f"the bound must be between 0 and 1, got {limit}: 0.05 is five points")
     if not 0 < alpha < 1:
         raise FFMLError(f"alpha must lie between 0 and 1, got {alpha}: use 0.05 for 5 %")
+    scale, most = (bound.least, 0.0) if isinstance(bound, Ratio) else (1.0, bound)
     compared = comparisons(tables.shape[1], group_names, notion)
-    needed = float(np.log(len(compared) / alpha))  # a share of alpha for each of them
+    needed = float(np.log((count or len(compared)) / alpha)) if compared else np.inf
     alarms = []
     for name, label, place in compared:
         selected, sizes = (part[:, :, place] for part in side_counts(tables, label))
-        above, below = log_wealths(selected, sizes, max_gap)
+        above, below = log_wealths(selected, sizes, most, scale)
         wealth = np.logaddexp(above, below) - np.log(2)
         reached = np.flatnonzero(wealth >= needed)
         when = int(reached[0]) if len(reached) else None
@@ -99,17 +104,19 @@ def gap_alarms(
     return alarms
 
 
-def log_wealths(selected: np.ndarray, sizes: np.ndarray, max_gap: float) -> np.ndarray:
+def log_wealths(
+    selected: np.ndarray, sizes: np.ndarray, max_gap: float, scale: float = 1.0
+) -> np.ndarray:
     """Return the log wealth after each round of those who bet on side 0 and on side 1, ``(2, T)``.
 
     Args:
         selected: ``(2, T)`` positive decisions of the two sides.
         sizes: ``(2, T)`` their rows; a round that lacks a side moves nothing.
-        max_gap: what the rate of the side bet on has to exceed the other's by.
+        max_gap: what ``scale`` times the rate of the side bet on has to exceed the other's by.
+        scale: 1 for gaps. For a ratio of at least s it is s, with a gap of 0.
     """
-    centers = round_centers(selected, sizes, max_gap)
     factors = np.stack(
-        [log_factors(selected[order], sizes[order], centers, max_gap) for order in ([0, 1], [1, 0])]
+        [_bets(selected[order], sizes[order], max_gap, scale) for order in ([0, 1], [1, 0])]
     )  # (2, stakes, T)
     growth = np.cumsum(factors, axis=-1)
     number = np.arange(1, factors.shape[-1] + 1)
@@ -126,15 +133,24 @@ def round_centers(selected: np.ndarray, sizes: np.ndarray, max_gap: float) -> np
     return np.clip(rates.mean(0), max_gap / 2, 1 - max_gap / 2)
 
 
+def _bets(selected: np.ndarray, sizes: np.ndarray, max_gap: float, scale: float) -> np.ndarray:
+    worth = selected * np.array([[scale], [1.0]])
+    return log_factors(selected, sizes, round_centers(worth, sizes, max_gap), max_gap, scale)
+
+
 def log_factors(
-    selected: np.ndarray, sizes: np.ndarray, centers: np.ndarray, max_gap: float
+    selected: np.ndarray,
+    sizes: np.ndarray,
+    centers: np.ndarray,
+    max_gap: float,
+    scale: float = 1.0,
 ) -> np.ndarray:
     """Return the log of what each round multiplies the wealths by, ``(stakes, T)``."""
     fewer = sizes.min(0)
     total = np.zeros((len(STAKES), sizes.shape[1]))
-    for sign, chosen, size in zip((1, -1), selected, sizes, strict=True):
+    for sign, worth, chosen, size in zip((1, -1), (scale, 1.0), selected, sizes, strict=True):
         stakes = sign * STAKES[:, None] * fewer / np.maximum(size, 1)
         rate = centers + sign * max_gap / 2
-        total += chosen * np.log1p(stakes * (1 - rate))
+        total += chosen * np.log1p(stakes * (worth - rate))
         total += (size - chosen) * np.log1p(-stakes * rate)
     return total

@@ -15,9 +15,11 @@ from ffml.metrics._rates import (
     divide,
     false_positive_rates,
     has_rows,
+    labelled,
     selection_rates,
     true_positive_rates,
 )
+from ffml.metrics.labels import why_unmeasured
 
 # The columns beside a metric, and why one can be undefined while the metric itself is not.
 _BESIDE = {
@@ -56,7 +58,9 @@ def undefined_reasons(
         incomparable = "only one group has rows"
     elif collapsed(table):
         incomparable = ("only" if table[..., 1].any() else "no") + " positive decisions"
-    negatives, positives = (incomparable or _odds_reason(table, names, y) for y in (0, 1))
+    unknown = why_unmeasured(table)
+    why = unknown or incomparable
+    negatives, positives = (why or _odds_reason(labelled(table), names, y) for y in (0, 1))
     absent = [f"no rows with label {y}" for y in (0, 1) if not table[:, y].any()]
     reasons = {
         "dp": incomparable,
@@ -64,7 +68,8 @@ def undefined_reasons(
         "eo_negatives": negatives,
         "eo_positives": positives,
         "disc": incomparable,
-        "balanced_accuracy": _join(absent),
+        "accuracy": unknown,
+        "balanced_accuracy": unknown or _join(absent),
     }
     return {name: reason for name, reason in reasons.items() if reason}
 
@@ -82,12 +87,14 @@ def judge(table: np.ndarray, group_names: Sequence[str] | None = None) -> Judgem
     intervals, ceilings = bootstrap_intervals(table), noise_ceilings(table)
     values: dict[str, float] = {}
     for name, metric in METRICS.items():
-        values[name] = float(metric(table))
+        values[name] = np.nan if name in undefined else float(metric(table))
         if name in intervals:
-            values[f"{name}_low"], values[f"{name}_high"] = intervals[name]
+            ends = (np.nan, np.nan) if name in undefined else intervals[name]
+            values[f"{name}_low"], values[f"{name}_high"] = ends
         if name in ceilings:
-            values[f"{name}_ceiling"] = ceilings[name]
-            values[f"{name}_of_ceiling"] = float(divide(values[name], np.float64(ceilings[name])))
+            values[f"{name}_ceiling"] = np.nan if name in undefined else ceilings[name]
+            ceiling = np.float64(values[f"{name}_ceiling"])
+            values[f"{name}_of_ceiling"] = float(divide(values[name], ceiling))
     values["collapsed"] = float(collapsed(table)) if table.any() else np.nan
     beside = {
         name + suffix: reason
@@ -137,19 +144,27 @@ def _above_ceiling(name: str, judgement: Judgement) -> tuple[float, float]:
 def group_rows(table: np.ndarray, group_names: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """Return one record for each group, NaN where a rate is undefined.
 
+    ``n`` and ``n_selected`` are of everybody, ``n_labelled`` and the rest of those with a label.
+
     >>> group_rows(np.array([[[3, 1], [0, 4]]]), ["F"])
-    [{'group': 'F', 'n': 8, 'n_label_1': 4, 'n_selected': 5, 'selection_rate': 0.625,
+    [{'group': 'F', 'n': 8, 'n_selected': 5, 'n_labelled': 8, 'n_label_1': 4,
+      'n_selected_label_0': 1, 'n_selected_label_1': 4, 'selection_rate': 0.625,
       'true_positive_rate': 1.0, 'false_positive_rate': 0.25, 'accuracy': 0.875}]
     """
+    known = labelled(table)
+    rates = known * (np.nan if why_unmeasured(table) else 1)
     columns = {
         "group": _names(table, group_names),
         "n": table.sum((-2, -1)).tolist(),
-        "n_label_1": table[:, 1].sum(-1).tolist(),
         "n_selected": table[..., 1].sum(-1).tolist(),
+        "n_labelled": known.sum((-2, -1)).tolist(),
+        "n_label_1": known[:, 1].sum(-1).tolist(),
+        "n_selected_label_0": known[:, 0, 1].tolist(),
+        "n_selected_label_1": known[:, 1, 1].tolist(),
         "selection_rate": selection_rates(table).tolist(),
-        "true_positive_rate": true_positive_rates(table).tolist(),
-        "false_positive_rate": false_positive_rates(table).tolist(),
-        "accuracy": accuracy(table[:, None]).tolist(),
+        "true_positive_rate": true_positive_rates(rates).tolist(),
+        "false_positive_rate": false_positive_rates(rates).tolist(),
+        "accuracy": accuracy(rates[:, None]).tolist(),
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -1,4 +1,8 @@
-"""Metrics: functions from counts ``(..., k, 2, 2)`` to numbers."""
+"""Metrics: functions from counts ``(..., k, labels, 2)`` to numbers.
+
+Labels are 0, 1 and, where the counts have a third, not known (`UNKNOWN`). Selection rates are of
+everybody; what needs labels is of those who have one.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,14 +11,18 @@ import numpy as np
 
 from ffml.base import Array, FFMLError
 
+UNKNOWN = 2  # where counts keep people whose label is not known
+
 
 def contingency_table(
     labels: Array, decisions: Array, groups: Array, num_groups: int
 ) -> np.ndarray:
-    """Count rows by group, label and decision: ``(num_groups, 2, 2)`` integers.
+    """Count rows by group, label and decision: ``(num_groups, 3, 2)`` integers.
 
-    >>> contingency_table([0, 1, 1], [0, 1, 0], [0, 0, 1], num_groups=2).tolist()
-    [[[1, 0], [0, 1]], [[0, 0], [1, 0]]]
+    A label of -1 is not known (yet); such rows are counted behind those of 0 and 1.
+
+    >>> contingency_table([0, 1, -1], [0, 1, 0], [0, 0, 1], num_groups=2).tolist()
+    [[[1, 0], [0, 1], [0, 0]], [[0, 0], [0, 0], [1, 0]]]
     """
     labels, decisions, groups = np.asarray(labels), np.asarray(decisions), np.asarray(groups)
     if not (labels.ndim == 1 and labels.shape == decisions.shape == groups.shape):
@@ -22,16 +30,22 @@ def contingency_table(
             "labels, decisions and groups must be flat and of one length, got shapes "
             f"{labels.shape}, {decisions.shape}, {groups.shape}: pass one value per row"
         )
-    for name, codes, size, remedy in (
-        ("labels", labels, 2, "code the favourable outcome as 1, the other as 0"),
-        ("decisions", decisions, 2, "threshold the logits with logits > 0"),
-        ("groups", groups, num_groups, "use the codes of SensitiveColumn.groups"),
+    for name, codes, allowed, remedy in (
+        ("labels", labels, range(-1, 2), "code the favourable outcome as 1, the other as 0"),
+        ("decisions", decisions, range(2), "threshold the logits with logits > 0"),
+        ("groups", groups, range(num_groups), "use the codes of SensitiveColumn.groups"),
     ):
-        known = np.isin(codes, np.arange(size))
+        known = np.isin(codes, list(allowed))
         if not known.all():
-            raise FFMLError(f"{name} must be codes 0..{size - 1}, got {codes[~known][0]}: {remedy}")
-    cells = (groups.astype(int) * 2 + labels.astype(int)) * 2 + decisions.astype(int)
-    return np.bincount(cells, minlength=4 * num_groups).reshape(num_groups, 2, 2)
+            ends = f"{allowed[0]}..{allowed[-1]}" if len(allowed) else "of no group"
+            raise FFMLError(f"{name} must be codes {ends}, got {codes[~known][0]}: {remedy}")
+    cells = (groups.astype(int) * 3 + labels.astype(int) % 3) * 2 + decisions.astype(int)
+    return np.bincount(cells, minlength=6 * num_groups).reshape(num_groups, 3, 2)
+
+
+def labelled(table: np.ndarray) -> np.ndarray:
+    """Leave out the people whose label is not known: ``(..., k, 2, 2)``."""
+    return table[..., :UNKNOWN, :]
 
 
 def selection_rates(table: np.ndarray) -> np.ndarray:
@@ -64,6 +78,7 @@ def demographic_parity_ratio(table: np.ndarray) -> np.ndarray:
 
 def equalized_odds_ratios(table: np.ndarray) -> np.ndarray:
     """Return the same ratio among the rows with label 0 and with label 1, ``(..., 2)``."""
+    table = labelled(table)
     rates = divide(table[..., 1], table.sum(-1))  # (..., k, label)
     low, high = _extremes(rates.swapaxes(-1, -2), has_rows(table)[..., None, :])
     return np.where(_comparable(table)[..., None], divide(low, high), np.nan)
@@ -81,13 +96,14 @@ def discrimination(table: np.ndarray) -> np.ndarray:
 
 
 def accuracy(table: np.ndarray) -> np.ndarray:
-    """Return the share of rows whose decision is their label."""
+    """Return the share of the rows with a label whose decision is their label."""
+    table = labelled(table)
     return divide((table[..., 0, 0] + table[..., 1, 1]).sum(-1), table.sum((-3, -2, -1)))
 
 
 def balanced_accuracy(table: np.ndarray) -> np.ndarray:
     """Return the mean over both labels of the share decided correctly; NaN if a label is absent."""
-    pooled = table.sum(-3)
+    pooled = labelled(table).sum(-3)
     return divide(pooled.diagonal(axis1=-2, axis2=-1), pooled.sum(-1)).mean(-1)
 
 

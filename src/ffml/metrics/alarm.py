@@ -1,40 +1,92 @@
-"""The alarm by betting for all that a run compares: see `ffml.metrics.gap_alarms`."""
+"""The alarm: in some period a bound was broken. See `ffml.metrics.gap_alarms`.
+
+All comparisons of all columns and notions share one chance of a false alarm, 5 %, however often one
+looks. What was raised once stands: pass the alarms that were raised before as ``raised``, and they
+stay, in whatever order labels come and change the counts of past rounds.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ffml.base import SensitiveColumn
-from ffml.metrics import NOTIONS, GapAlarm, gap_alarms
+from ffml.base import Ratio, SensitiveColumn
+from ffml.metrics._betting import GapAlarm, gap_alarms
+from ffml.metrics._gaps import NOTIONS, comparisons
+from ffml.metrics.labels import why_unmeasured
 
 FALSE_ALARMS = 0.05  # largest chance of one, in all rounds and comparisons together
 LARGEST_SHOWN = 1e12  # wealth beyond it says nothing more, and may be too large for a number
 
+Tables = Mapping[str, np.ndarray]  # sensitive column -> counts (T, k, labels, 2) of all rounds
+Bound = float | Ratio | None  # the largest gap, or the least ratio; None: none was asked for
+Asked = Sequence[tuple[str, Bound]]  # notions with their bounds
+
 
 def column_alarms(
-    tables: Mapping[str, np.ndarray], columns: Sequence[SensitiveColumn], most: float, notion: str
-) -> dict[str, list[GapAlarm]]:
-    """Return the alarms of each column; all of them share one chance of a false one.
+    tables: Tables, columns: Sequence[SensitiveColumn], asked: Asked
+) -> dict[tuple[str, str], list[GapAlarm]]:
+    """Return the alarms of each notion and column that can be measured.
 
     Args:
-        tables: column -> counts ``(T, k, 2, 2)`` of all rounds, from the first one on.
+        tables: column -> counts of all rounds, from the first one on.
         columns: their names and groups.
-        most: the largest gap that is allowed.
-        notion: among whom decisions are compared.
+        asked: notions with their bounds.
     """
-    alpha = FALSE_ALARMS / len(columns)
+    watched = [(n, bound) for n, bound in asked if bound is not None and n in NOTIONS]
+    count = sum(len(comparisons(len(c.groups), None, n)) for n, _ in watched for c in columns)
     return {
-        column.name: gap_alarms(tables[column.name], most, column.groups, notion, alpha)
+        (notion, column.name): gap_alarms(
+            tables[column.name], bound, column.groups, notion, FALSE_ALARMS, count
+        )
+        for notion, bound in watched
         for column in columns
+        if can_be_measured(tables[column.name], notion)
     }
 
 
-def strongest_alarm(found: Mapping[str, Sequence[GapAlarm]]) -> tuple[str, GapAlarm]:
-    """Return the comparison with the strongest evidence, and its alarm."""
-    named = [(f"{name}: {one.comparison}", one) for name, alarms in found.items() for one in alarms]
-    return max(named, key=lambda pair: pair[1].log_largest - pair[1].log_needed)
+def can_be_measured(tables: np.ndarray, notion: str) -> bool:
+    """Tell whether a notion can be measured: what needs labels cannot if they are selective."""
+    return NOTIONS[notion] == (None,) or not why_unmeasured(tables)
+
+
+def notion_alarm(
+    found: Mapping[tuple[str, str], Sequence[GapAlarm]],
+    notion: str,
+    tasks: Sequence[str],
+    raised: Iterable[Mapping[str, Any]] = (),
+) -> dict[str, Any] | None:
+    """Return the strongest evidence against what was asked of a notion, as JSON values.
+
+    Args:
+        found: see `column_alarms`.
+        notion: which of them.
+        tasks: names of the rounds.
+        raised: alarms of earlier looks. The first that was raised stands.
+    """
+    earlier = [one for one in raised if one["notion"] == notion and one["round"] is not None]
+    if earlier:
+        return dict(min(earlier, key=lambda one: one["round"]))
+    alarms = [(c, one) for (n, c), several in found.items() if n == notion for one in several]
+    if not alarms:
+        return None
+    column, alarm = max(alarms, key=lambda pair: (_raised(pair[1]), pair[1].log_largest))
+    at = alarm.round
+    return {
+        "notion": notion,
+        "column": column,
+        "comparison": alarm.comparison,
+        "round": None if at is None else at + 1,
+        "task": None if at is None else tasks[at],
+        "higher": alarm.higher,
+        "evidence": wealth(alarm.log_largest),
+        "needed": wealth(alarm.log_needed),
+    }
+
+
+def _raised(alarm: GapAlarm) -> bool:
+    return alarm.round is not None
 
 
 def wealth(log: float) -> float:
@@ -53,45 +105,23 @@ def wealth_words(amount: float) -> str:
     return f"{amount:,.0f}" if amount >= 10 else f"{amount:.1f}"
 
 
-def alarm_summary(
-    tables: Mapping[str, np.ndarray],
-    columns: Sequence[SensitiveColumn],
-    asked: Sequence[tuple[str, Any]],
-    tasks: Sequence[str],
-) -> list[dict[str, Any]]:
-    """Say of each gap that was asked for whether a larger one has been shown, as JSON values."""
-    found = []
-    for notion, most in asked:
-        if not isinstance(most, float) or notion not in NOTIONS:  # a ratio, or nothing asked
-            continue
-        whom, alarm = strongest_alarm(column_alarms(tables, columns, most, notion))
-        at = alarm.round
-        found.append(
-            {
-                "notion": notion,
-                "max_gap": most,
-                "whom": whom,
-                "round": None if at is None else at + 1,
-                "task": None if at is None else tasks[at],
-                "higher": alarm.higher,
-                "evidence": wealth(alarm.log_largest),
-                "needed": wealth(alarm.log_needed),
-            }
-        )
-    return found
+def alarm_sentence(found: Mapping[str, Any], bound: str) -> str:
+    """Write an alarm in words.
 
-
-def alarm_sentence(found: Mapping[str, Any]) -> str:
-    """Write one entry of `alarm_summary` in words."""
-    gap, evidence = f"{100 * found['max_gap']:g} points", wealth_words(found["evidence"])
+    Args:
+        found: see `notion_alarm`.
+        bound: what was asked for, in words.
+    """
+    evidence, needed = wealth_words(found["evidence"]), wealth_words(found["needed"])
+    whom = f"{found['column']}: {found['comparison']}"
     if found["round"] is None:
         return (
-            f"No alarm so far, however often one looks: evidence of a gap beyond {gap} is at most"
-            f" {evidence} ({found['whom']}), and an alarm takes {wealth_words(found['needed'])}."
+            f"No alarm so far, however often one looks: evidence that a task broke {bound} is at"
+            f" most {evidence} ({whom}), and an alarm takes {needed}."
         )
     rate = "higher" if found["higher"] else "lower"
     return (
-        f"Alarm in round {found['round']} ({found['task']}): up to then a gap beyond {gap} is shown"
-        f" ({found['whom']}, whose rate was the {rate}; evidence {evidence}, an alarm takes"
-        f" {wealth_words(found['needed'])}). It stands, however often one looks."
+        f"Alarm in round {found['round']} ({found['task']}): up to then some task broke {bound}"
+        f" ({whom}, the first with the {rate} rate; evidence {evidence}, an alarm takes {needed})."
+        " It stands, however often one looks."
     )

@@ -1,188 +1,199 @@
-"""What a run came to: the rates of the groups, the gap asked for and got, and whether it was kept.
+"""What a run came to, from the counts of its rounds alone: facts, the rule behind them, a verdict.
 
-It is made from the counts of the judged rounds, and summary.json holds it for the terminal, the
-report and the model card.
+`ffml.metrics.verdict` says how the verdict follows. summary.json holds the answer for terminal,
+report and model card; the gate and the audit make it of their own counts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ffml import metrics
 from ffml.base import Ratio, SensitiveColumn
-from ffml.metrics import NOTIONS, GapStatistics, RatioStatistics
-from ffml.metrics.promise import (
-    UNCLEAR,
-    VERDICTS,
-    verdict_at_least,
-    verdict_at_most,
-    worst_verdict,
+from ffml.metrics import _rule
+from ffml.metrics._gaps import NOTIONS
+from ffml.metrics._judgement import undefined_reasons
+from ffml.metrics._rates import labelled
+from ffml.metrics.alarm import Asked, Bound, Tables, column_alarms, notion_alarm
+from ffml.metrics.facts import (
+    Groups,
+    compared_groups,
+    compared_share,
+    group_facts,
+    needs_labels,
+    people_facts,
+    share,
 )
-from ffml.metrics.summary import last_third
+from ffml.metrics.labels import SELECTIVE_WORDS, why_unmeasured
+from ffml.metrics.verdict import NOT_KEPT, UNMEASURABLE, Evidence, more_people, verdict
 
-Tables = Mapping[str, np.ndarray]  # sensitive column -> counts (T, k, 2, 2) of all rounds
-Bound = float | Ratio | None  # the largest gap, or the least ratio; None: none was asked for
-Asked = Sequence[tuple[str, Bound]]  # notions with their bounds
-
-_RATES = {
-    None: metrics.selection_rates,
-    0: metrics.false_positive_rates,
-    1: metrics.true_positive_rates,
+MIN_COMPARED = 0.1  # share of people in tasks with several groups, from which tasks are judged too
+_REASONS = {
+    "demographic-parity": "dp",
+    "equal-opportunity": "eo_positives",
+    "equalized-odds": "eo",
 }
 
 
-def answer(tables: Tables, columns: Sequence[SensitiveColumn], asked: Asked) -> dict[str, Any]:
-    """Answer for all rounds, and for the last third of them.
+def answer(
+    tables: Tables,
+    columns: Sequence[SensitiveColumn],
+    asked: Asked,
+    tasks: Sequence[str] | None = None,
+    *,
+    favourable: str = "",
+    by_task: bool = True,
+    raised: Iterable[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Answer for everybody decided about, and for the newest round.
 
     Args:
-        tables: counts of all rounds by column, all 0 in a round that was not judged.
+        tables: column -> counts ``(T, k, 3, 2)`` of all rounds, all 0 in one without a decision.
         columns: their names and groups.
         asked: notions with their bounds. One whose gap is not between rates of decisions (such as
             dbc) has no verdict; if there is no other, demographic parity is shown.
+        tasks: names of the rounds; their numbers if None.
+        favourable: the favourable outcome in the user's words, such as "approved".
+        by_task: False: all rows are one population, and rounds tell nothing.
+        raised: alarms of earlier answers (``notions[…]["alarm"]``), which stand.
 
     Returns:
-        ``{"all": part, "last_third": part, "of_scores": […]}``, the last with the notions that have
-        no verdict. A part says which rounds and how many people it is about, accuracy and shares
-        over these people, and for each notion in ``notions`` the verdict and, column by column, the
-        rates of the groups, their largest gaps and their smallest ratio.
+        Values for JSON: ``people``, ``labelled``, accuracy and shares; ``now``, the newest round;
+        and for each of ``notions`` its ``fact``, ``rule``, ``alarm``, ``columns`` and ``verdict``.
     """
     shown = [(n, bound) for n, bound in asked if n in NOTIONS] or [("demographic-parity", None)]
-    num_rounds = len(next(iter(tables.values())))
-    recent = {name: last_third(counts) for name, counts in tables.items()}
-    return {
-        "all": _part(tables, columns, shown, 1, num_rounds),
-        "last_third": _part(
-            recent, columns, shown, 1 + num_rounds - len(recent[columns[0].name]), num_rounds
-        ),
+    first = tables[columns[0].name]  # every column counts the same people
+    names = [str(t + 1) for t in range(len(first))] if tasks is None else list(tasks)
+    alarms = column_alarms(tables, columns, shown)
+    found = {n: [compared_groups(tables[c.name], c, n) for c in columns] for n, _ in shown}
+    count = sum(_rule.num_comparisons(len(g.names), n) for n, gs in found.items() for g in gs)
+    raised = list(raised)
+    return people_facts(first) | {
+        "favourable": favourable,
+        "by_task": by_task,
+        "now": _now(tables, columns, shown, names),
+        "notions": [
+            _notion(
+                [_column(groups, n, count, by_task) for groups in found[n]],
+                n,
+                bound,
+                notion_alarm(alarms, n, names, raised),
+            )
+            for n, bound in shown
+        ],
         "of_scores": [list(one) for one in asked if one[0] not in NOTIONS],
     }
 
 
-def _part(
-    tables: Tables, columns: Sequence[SensitiveColumn], asked: Asked, first: int, last: int
-) -> dict[str, Any]:
-    pooled = tables[columns[0].name].sum(0)  # every column counts the same people
+def _now(
+    tables: Tables, columns: Sequence[SensitiveColumn], asked: Asked, names: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return the facts of the newest round in which people were decided about."""
+    decided = np.flatnonzero(tables[columns[0].name].any((1, 2, 3)))
+    if not len(decided):
+        return None
+    at = int(decided[-1])
+    newest = tables[columns[0].name][at]
     return {
-        "first_round": first,
-        "last_round": last,
-        "people": int(pooled.sum()),
-        "accuracy": float(metrics.accuracy(pooled)),
-        "balanced_accuracy": float(metrics.balanced_accuracy(pooled)),
-        "positive_share": _share(pooled[..., 1], pooled),
-        "label_share": _share(pooled[:, 1], pooled),
-        "notions": [_notion(tables, columns, *one) for one in asked],
+        "round": at + 1,
+        "task": names[at],
+        "people": int(newest.sum()),
+        "labelled": int(labelled(newest).sum()),
+        "positive_share": share(newest[..., 1], newest),
+        "notions": [
+            {"notion": n, **_bounds(bound)}
+            | {"facts": [f for c in columns for f in _newest(tables[c.name][[at]], c, n)]}
+            for n, bound in asked
+        ],
+    }
+
+
+def _newest(tables: np.ndarray, column: SensitiveColumn, notion: str) -> list[dict[str, Any]]:
+    present = np.flatnonzero(tables.any((0, 2, 3)))
+    names = [column.groups[i] for i in present]
+    return group_facts(tables[:, present], column.name, names, notion)
+
+
+def _column(groups: Groups, notion: str, count: int, by_task: bool) -> dict[str, Any]:
+    """Return facts, gaps and ratios of a column: the largest difference of any two groups."""
+    tables, names = groups.tables, groups.names
+    unknown = why_unmeasured(tables) if needs_labels(notion) else ""
+    reasons = undefined_reasons(tables.sum(0), names)
+    part = compared_share(tables)
+    return {
+        "column": groups.column,
+        "small": list(groups.small),
+        "unmeasured": unknown or reasons.get(_REASONS[notion], ""),
+        "compared_share": part,
+        "judged_by_task": by_task and part >= MIN_COMPARED,
+        "facts": group_facts(tables, groups.column, names, notion),
+        **_rule.largest_gaps(tables, names, notion, count, by_task),
+        "ratio": _rule.smallest_ratio(tables, names, notion, count, by_task),
+        "gap_beyond_chance": _rule.gap_beyond_chance(tables, names, notion, count),
+        "ratio_beyond_chance": _rule.ratio_beyond_chance(tables, names, notion, count),
     }
 
 
 def _notion(
-    tables: Tables, columns: Sequence[SensitiveColumn], notion: str, bound: Bound
+    columns: Sequence[dict[str, Any]], notion: str, bound: Bound, alarm: dict[str, Any] | None
 ) -> dict[str, Any]:
-    found = [_column(tables[column.name], column, notion, bound) for column in columns]
-    verdict = None if bound is None else worst_verdict(one["verdict"] for one in found)
-    most, least = (None, bound.least) if isinstance(bound, Ratio) else (bound, None)
-    return {
-        "notion": notion,
-        "max_gap": most,
-        "min_ratio": least,
-        "verdict": verdict,
-        "columns": found,
-    }
+    """Put the columns together, and give the verdict if something was asked for."""
+    facts = [one for column in columns for one in column["facts"]]
+    why = next((one["unmeasured"] for one in columns if one["unmeasured"]), "")
+    apart = [_apart(one, bound) for one in facts]
+    result: dict[str, Any] = {"notion": notion, **_bounds(bound), "unmeasured": why}
+    result["fact"] = facts[int(np.argmax(np.nan_to_num(apart, nan=-1.0)))] if facts else None
+    result |= {"verdict": None, "rule": None, "alarm": alarm, "columns": list(columns)}
+    if bound is None:
+        return result
+    measures = [one for column in columns for one in _measures(column, bound)]
+    widest = max(measures, key=lambda one: np.nan_to_num(one["high"], nan=2.0))
+    evidence = Evidence(
+        most=1 - bound.least if isinstance(bound, Ratio) else bound,
+        fact=_rule.largest(apart),
+        beyond_chance=_rule.largest(_beyond_chance(column, bound) for column in columns),
+        low=_rule.largest(one["low"] for one in measures),
+        high=np.nan if why else widest["high"],
+        alarm=alarm is not None and alarm["round"] is not None,
+    )
+    people = max((sum(group["people"] for group in one["groups"]) for one in facts), default=0)
+    more = more_people(evidence.most, widest["value"], evidence.high, people)
+    rule = {"low": evidence.low, "high": evidence.high, "more_people": more}
+    rule["beyond_chance"] = evidence.beyond_chance
+    told = verdict(evidence)
+    if why == SELECTIVE_WORDS and told != NOT_KEPT:
+        told = UNMEASURABLE
+    return result | {"verdict": told, "rule": rule}
 
 
-def _column(
-    tables: np.ndarray, column: SensitiveColumn, notion: str, bound: Bound
-) -> dict[str, Any]:
-    tables, names = present_groups(tables, column)
-    several = len(names) > 1
-    gaps = metrics.gap_statistics(tables, names, notion) if several else []
-    ratios = metrics.ratio_statistics(tables, names, notion) if several else []
-    why = metrics.undefined_reasons(tables.sum(0), names).get("dp", "")
-    most, least = (None, bound.least) if isinstance(bound, Ratio) else (bound, None)
-    long_run = _largest([_gap(one, "long_run", most, why) for one in gaps])
-    typical = _largest([_gap(one, "typical", most, why) for one in gaps])
-    ratio = _smallest([_ratio(one, least, why) for one in ratios])
-    decisive = (long_run, typical) if least is None else (ratio,)
-    verdicts = [one["verdict"] for one in decisive if one] or [UNCLEAR]
-    return {
-        "column": column.name,
-        "rates": [
-            {"label": label, "groups": _group_rates(tables.sum(0), names, label)}
-            for label in NOTIONS[notion]
-        ],
-        "long_run": long_run,
-        "typical": typical,
-        "ratio": ratio,
-        "verdict": None if bound is None else worst_verdict(verdicts),
-        "unmeasured": why,
-    }
+def _apart(fact: Mapping[str, Any], bound: Bound) -> float:
+    return 1 - fact["ratio"] if isinstance(bound, Ratio) else fact["gap"]
 
 
-def present_groups(
-    tables: np.ndarray, column: SensitiveColumn
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Leave out groups without a single row: nothing can be said of them."""
-    present = np.flatnonzero(tables.any((0, 2, 3)))
-    if not len(present):
-        return tables, tuple(column.groups)
-    return tables[:, present], tuple(column.groups[i] for i in present)
+def _beyond_chance(column: Mapping[str, Any], bound: Bound) -> float:
+    by_ratio = isinstance(bound, Ratio)
+    return 1 - column["ratio_beyond_chance"] if by_ratio else column["gap_beyond_chance"]
 
 
-def _share(some: np.ndarray, everybody: np.ndarray) -> float:
-    return float(some.sum() / everybody.sum()) if everybody.any() else float("nan")
+def _measures(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
+    """Return what the rule is judged by, each as how far apart: value, at least, at most.
+
+    A gap within small tasks can hardly be told from chance, so the typical gap is to be kept in
+    large tasks, if there are enough; it is found not to be in tasks of any size.
+    """
+    if isinstance(bound, Ratio):
+        ratio = column["ratio"]
+        ends = (1 - ratio[end] for end in ("value", "high", "low"))
+        return [dict(zip(("value", "low", "high"), ends, strict=True))]
+    found = [column["pooled"]]
+    if column["judged_by_task"]:
+        typical, large = column["typical"], column["large"]
+        found += [column["long_run"], large] if np.isfinite(large["high"]) else [column["long_run"]]
+        found.append({"value": typical["value"], "low": typical["low"], "high": -1.0})
+    return found
 
 
-def _gap(found: GapStatistics, kind: str, most: float | None, why: str) -> dict[str, Any]:
-    """Write down one gap; one that ``why`` keeps from being measured cannot be told."""
-    value, low, high = (getattr(found, f"{kind}{end}") for end in ("", "_low", "_high"))
-    rounds = 0 if why else found.rounds
-    return {
-        "comparison": found.comparison,
-        "value": value,
-        "low": low,
-        "high": high,
-        "rounds": found.rounds,
-        "verdict": None if most is None else verdict_at_most(most, low, high, rounds),
-    }
-
-
-def _ratio(found: RatioStatistics, least: float | None, why: str) -> dict[str, Any]:
-    """Write down one ratio, likewise."""
-    ends, rounds = (found.low, found.high), 0 if why else found.rounds
-    return {
-        "comparison": found.comparison,
-        "value": found.ratio,
-        "low": found.low,
-        "high": found.high,
-        "rounds": found.rounds,
-        "verdict": None if least is None else verdict_at_least(least, *ends, rounds),
-    }
-
-
-def _largest(gaps: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the comparison that answers for all: the worst verdict, then the largest gap."""
-    return _worst(gaps, lambda value: -np.nan_to_num(abs(value), nan=-1.0))
-
-
-def _smallest(ratios: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the comparison that answers for all: the worst verdict, then the smallest ratio."""
-    return _worst(ratios, lambda value: np.nan_to_num(value, nan=2.0))
-
-
-def _worst(found: list[dict[str, Any]], order: Callable[[float], float]) -> dict[str, Any] | None:
-    def how_good(one: dict[str, Any]) -> tuple[int, float]:
-        verdict = 0 if one["verdict"] is None else VERDICTS.index(one["verdict"])
-        return verdict, order(one["value"])
-
-    return min(found, key=how_good) if found else None
-
-
-def _group_rates(
-    pooled: np.ndarray, names: Sequence[str], label: int | None
-) -> list[dict[str, Any]]:
-    people = pooled.sum((1, 2)) if label is None else pooled[:, label].sum(1)
-    rates = _RATES[label](pooled).tolist()
-    return [
-        {"group": name, "rate": rate, "people": int(count)}
-        for name, rate, count in zip(names, rates, people, strict=True)
-    ]
+def _bounds(bound: Bound) -> dict[str, float | None]:
+    if isinstance(bound, Ratio):
+        return {"max_gap": None, "min_ratio": bound.least}
+    return {"max_gap": bound, "min_ratio": None}

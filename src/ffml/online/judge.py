@@ -10,12 +10,14 @@ import numpy as np
 from ffml import metrics
 from ffml.base import Array, Batch, Problem, Schema, Task
 from ffml.methods.trust import balanced_support
+from ffml.metrics.labels import NO_LABELS, why_unmeasured
 from ffml.metrics.reliability import COUNTS, NUM_BINS, reliability_counts
 from ffml.online.memory import bucket
 from ffml.problem.gaps import effective_rows, judged_gaps, judged_higher_rates, violation
 from ffml.problem.notions import decision
 
 SMALLEST_BUCKET = 256
+LABEL_FREE = ("demographic-parity", "dbc")  # notions that compare everybody
 
 
 class Split(NamedTuple):
@@ -43,7 +45,7 @@ class Judgement(NamedTuple):
 
     metrics: dict[str, float]
     undefined: dict[str, str]
-    tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
+    tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label or unknown, decision]
     constraint: np.ndarray  # (m,) NaN where not measurable
     reliability: np.ndarray  # (10, 3), see `ffml.metrics.reliability`
     unpriced: dict[str, np.ndarray]  # as tables, if no gap were bounded
@@ -86,14 +88,8 @@ def padded_batch(task: Task, schema: Schema, rows: np.ndarray) -> Batch:
 
 
 def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decided) -> Judgement:
-    """Compare decisions with labels and groups, as far as the labels are known."""
-    known = task.y[decided.rows] >= 0
-    if len(known) and not known.any():
-        return not_judged(problem, schema, "no labels yet")
-    rows, logits, probabilities, unpriced = (part[known] for part in decided)
-    batch = padded_batch(task, schema, rows)
-    padded_logits = np.pad(logits, (0, len(batch.y) - len(rows)))
-    labels, groups = task.y[rows], task.groups[rows]
+    """Count everybody decided about; compare with labels those who have one."""
+    labels, groups = task.y[decided.rows], task.groups[decided.rows]
     tables, free = (
         {
             column.name: metrics.contingency_table(
@@ -101,39 +97,69 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
             )
             for i, column in enumerate(schema.sensitive)
         }
-        for positive in (logits > 0, unpriced)
+        for positive in (decided.logits > 0, decided.unpriced)
     )
     judged = [metrics.judge(tables[column.name], column.groups) for column in schema.sensitive]
-    worst = metrics.worst(judged)
+    worst, known = metrics.worst(judged), labels >= 0
     values = dict(worst.values) | {
-        "loss": cross_entropy(logits, labels),
-        "dbc": decision_boundary_covariance(logits, schema.memberships(groups)),
+        "loss": cross_entropy(decided.logits[known], labels[known]),
+        "dbc": decision_boundary_covariance(decided.logits, schema.memberships(groups)),
     }
     undefined = dict(worst.undefined)
     if np.isnan(values["dbc"]):
         undefined["dbc"] = "only one group has rows"
-    rows_behind, constraint = jax.device_get(_constraint_of(problem)(padded_logits, batch))
+    if not known.any():
+        undefined["loss"] = NO_LABELS
     return Judgement(
         values,
         undefined,
         tables,
-        np.where(rows_behind > 0, constraint, np.nan),
-        reliability_counts(probabilities, labels),
+        _constraint(problem, schema, task, decided, not why_unmeasured(_any(tables))),
+        reliability_counts(decided.probabilities[known], labels[known]),
         free,
         {name: _ceilings(found) for name, found in zip(tables, judged, strict=True)},
     )
+
+
+def _any(tables: dict[str, np.ndarray]) -> np.ndarray:
+    return next(iter(tables.values()))  # every column counts the same people
+
+
+def _constraint(
+    problem: Problem, schema: Schema, task: Task, decided: Decided, by_label: bool
+) -> np.ndarray:
+    """Return how far decisions are beyond each bound: of everybody, or of those with a label."""
+    known = (task.y[decided.rows] >= 0) & by_label
+    everybody = _measured(problem, schema, task, decided, np.ones(len(known), bool))
+    if known.all():
+        return everybody
+    return np.where(
+        [name.split("[")[0] in LABEL_FREE for name in problem.constraint_names],
+        everybody,
+        _measured(problem, schema, task, decided, known),
+    )
+
+
+def _measured(
+    problem: Problem, schema: Schema, task: Task, decided: Decided, some: np.ndarray
+) -> np.ndarray:
+    batch = padded_batch(task, schema, decided.rows[some])
+    logits = decided.logits[some]
+    padded = np.pad(logits, (0, len(batch.y) - len(logits)))
+    rows_behind, constraint = jax.device_get(_constraint_of(problem)(padded, batch))
+    return np.where(rows_behind > 0, constraint, np.nan)
 
 
 def _ceilings(found: metrics.Judgement) -> np.ndarray:
     return np.array([found.values["dp_ceiling"], found.values["eo_ceiling"]])
 
 
-def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Judgement:
-    """Judge nobody: every number is undefined, for the one reason given."""
-    tables = {c.name: np.zeros((len(c.groups), 2, 2), int) for c in schema.sensitive}
+def not_judged(problem: Problem, schema: Schema) -> Judgement:
+    """Judge nobody: every number is undefined."""
+    tables = {c.name: np.zeros((len(c.groups), 3, 2), int) for c in schema.sensitive}
     nothing = metrics.worst([metrics.judge(table) for table in tables.values()])
     values = nothing.values | {"loss": np.nan, "dbc": np.nan}
-    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], why)
+    undefined = dict.fromkeys([*nothing.undefined, "loss", "dbc"], "not judged")
     unmeasured = np.full(problem.num_constraints, np.nan, np.float32)
     nobody = np.zeros((NUM_BINS, len(COUNTS)))
     unknown = {name: np.full(2, np.nan) for name in tables}
@@ -160,7 +186,9 @@ def _constraint_of(problem: Problem) -> Callable:
 
 
 def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> float:
-    """Mean sigmoid cross-entropy, without the penalty on the parameters."""
+    """Mean sigmoid cross-entropy, without the penalty on the parameters; NaN of nobody."""
+    if not len(labels):
+        return float("nan")
     return float(np.mean(np.logaddexp(0, logits.astype(float)) - labels * logits))
 
 

@@ -28,7 +28,7 @@ class Round:
     n_validation: int  # rows that judged it; 0 if it was not judged
     metrics: dict[str, float]  # see `ffml.metrics.judge`, and loss, dbc; NaN where undefined
     undefined: dict[str, str]  # metric -> why it is undefined
-    tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
+    tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label or unknown, decision]
     reliability: np.ndarray  # (10, 3) counts by tenths of probability
     constraint: np.ndarray  # (m,) on the validation rows, NaN where not measurable
     multipliers: np.ndarray  # (m,) after learning

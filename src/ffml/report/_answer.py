@@ -1,45 +1,27 @@
 """The answer in words and as rows of a table, for terminal, report and model card alike."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ffml.metrics.alarm import alarm_sentence
-from ffml.report._asked import asked_words, bound_of, verdict_sentence
-from ffml.report._numbers import UNDEFINED, listed, points, points_interval, rate
+from ffml.metrics import words
+from ffml.metrics.words import UNDEFINED, hundred, in_points, known
 
-PARTS = ("last_third", "all")
 MOST_GROUPS = 6  # of a column that are listed one by one
-Part = Mapping[str, Any]
 
 
 class Row(NamedTuple):
-    """A line of the table: what it is, in the last third of the rounds, and in all of them."""
+    """A line of the table: what it is, of everybody decided so far, and of the newest round."""
 
     what: str
-    last_third: str
-    all: str
+    so_far: str
+    now: str
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Say rates, the gap asked for and got, whether it was kept, and how often it was right."""
-    part = summary["answer"]["last_third"]
-    judged = f"{part['people']:,} {'person was' if part['people'] == 1 else 'people were'} judged"
-    said = [f"In the last third of the stream ({rounds_words(part)}), {judged}."]
-    for notion in part["notions"]:
-        said += [rates_sentence(c["column"], r) for c in notion["columns"] for r in c["rates"]]
-        said.append(f"Asked for: {asked_words(notion['notion'], bound_of(notion))}.")
-        if notion.get("min_ratio") is not None:
-            said += [_ratio_sentence(column) for column in notion["columns"]]
-        said += [_got_sentence(column) for column in notion["columns"]]
-        if notion["verdict"] is not None:
-            said.append(verdict_sentence(notion))
-    said += [_of_scores(*one) for one in summary["answer"]["of_scores"]]
-    said += [alarm_sentence(one) for one in summary.get("alarms", ())]
-    said.append(_right_sentence(part))
+    """Say the fact and the verdict, who was compared, the alarm, and how often it was right."""
+    said = words.sentences(summary["answer"])
     if found := summary.get("without_fairness"):
-        ratios = any(notion.get("min_ratio") is not None for notion in part["notions"])
-        said.append(_without_sentence(found, ratios))
+        said.append(_without_sentence(found))
     extra = summary.get("extra", {})
     return said + ([_trust_sentence(extra["trust"])] if "trust" in extra else [])
 
@@ -60,182 +42,105 @@ def _trust_sentence(trust: float) -> str:
     )
 
 
-def rates_sentence(column: str, rates: Mapping[str, Any]) -> str:
-    """Write the rates of a column's groups, of many the lowest and the highest.
-
-    >>> groups = [{"group": "F", "rate": 0.306}, {"group": "M", "rate": 0.307}]
-    >>> rates_sentence("sex", {"label": 1, "groups": groups})
-    'By sex, 30.6 of 100 F and 30.7 of 100 M with label 1 were decided positively.'
-    """
-    among = "" if rates["label"] is None else f" with label {rates['label']}"
-    known = [group for group in rates["groups"] if _finite(group["rate"])]
-    if not known:
-        return f"By {column}, nobody{among} was judged."
-    if len(known) > 2:
-        ends = sorted(known, key=lambda group: group["rate"])
-        known = [ends[0], ends[-1]]
-    each = [f"{hundred(group['rate'])} {group['group']}" for group in known]
-    more = len(rates["groups"]) > 2
-    which = f" (the lowest and the highest of {len(rates['groups'])} groups)" if more else ""
-    return f"By {column}, {listed(each)}{among} were decided positively{which}."
-
-
-def _ratio_sentence(column: Mapping[str, Any]) -> str:
-    ratio = column["ratio"]
-    if ratio is None or column["unmeasured"] or not _finite(ratio["value"]):
-        return f"The ratio by {column['column']} could not be measured."
-    return (
-        f"Got by {column['column']}: the lower rate is {ratio_words(ratio)} of the higher"
-        f" ({compared_words(ratio, column)})."
+def _without_sentence(found: Mapping[str, Any]) -> str:
+    text = (
+        f"The same learner without fairness: {in_points(found.get('gap'))} points apart, the"
+        f" lowest rate {in_points(found.get('ratio'))} % of the highest, typical gap"
+        f" {in_points(found.get('typical'))}, {hundred(found.get('positive_share'))} decisions"
+        " positive"
     )
-
-
-def ratio_words(ratio: Mapping[str, Any]) -> str:
-    """Write a ratio with its interval.
-
-    >>> ratio_words({"value": 0.843, "low": 0.81, "high": 0.87})
-    '84.3 % (95 % interval 81.0 to 87.0)'
-    """
-    known = points_interval(*(_number(ratio[end]) for end in ("low", "high")))
-    return f"{points(_number(ratio['value']))} %" + (f" (95 % interval {known})" if known else "")
-
-
-def compared_words(found: Mapping[str, Any], column: Mapping[str, Any]) -> str:
-    """Say who is compared with whom."""
-    groups = [group["group"] for group in column["rates"][0]["groups"]]
-    others = groups[0] if len(groups) == 2 else "the others"
-    return f"{found['comparison']} against {others}"
-
-
-def _got_sentence(column: Mapping[str, Any]) -> str:
-    if column["long_run"] is None or column["unmeasured"]:
-        return f"The gap by {column['column']} could not be measured ({column['unmeasured']})."
-    typical = f"of {gap_words(column['typical'])}"
-    if column["typical"]["value"] == 0:  # on few rows that is not the absence of a gap
-        most = points(_number(column["typical"]["high"]))
-        typical = f"that cannot be told from chance, which leaves room for up to {most} points"
-    return (
-        f"Got by {column['column']}: a long-run gap of {gap_words(column['long_run'])}, and a"
-        f" typical gap within a task {typical}."
-    )
-
-
-def gap_words(gap: Mapping[str, Any]) -> str:
-    """Write a gap with its interval.
-
-    >>> gap_words({"value": -0.011, "low": -0.03, "high": 0.01})
-    '−1.1 points (95 % interval −3.0 to 1.0)'
-    """
-    known = points_interval(*(_number(gap[end]) for end in ("low", "high")))
-    return f"{points(_number(gap['value']))} points" + (
-        f" (95 % interval {known})" if known else ""
-    )
-
-
-def _right_sentence(part: Part) -> str:
-    return (
-        f"Accuracy {rate(_number(part['accuracy']))}, balanced accuracy"
-        f" {rate(_number(part['balanced_accuracy']))}; {hundred(part['positive_share'])} decisions"
-        f" were positive, and {hundred(part['label_share'])} labels."
-    )
-
-
-def _without_sentence(found: Mapping[str, Any], ratios: bool) -> str:
-    gaps = (points(_number(found.get(kind))) for kind in ("long_run", "typical"))
-    accuracies = (rate(_number(found.get(kind))) for kind in ("accuracy", "balanced_accuracy"))
-    long_run, typical = gaps
-    accuracy, balanced = accuracies
-    ratio = f" lower rate {points(_number(found.get('ratio')))} % of the higher," if ratios else ""
-    return (
-        f"The same learner without fairness:{ratio} long-run gap {long_run} points, typical gap"
-        f" {typical}, accuracy {accuracy}, balanced accuracy {balanced}, and"
-        f" {hundred(found.get('positive_share'))} decisions positive."
-    )
-
-
-def _of_scores(notion: str, most: float | None) -> str:
-    asked = asked_words(notion, most)
-    return f"Asked for: {asked}, which is about scores; the rates above are of decisions."
+    if not known(found.get("accuracy")):
+        return f"{text}."
+    accuracy, balanced = (rate(found.get(kind)) for kind in ("accuracy", "balanced_accuracy"))
+    return f"{text}, accuracy {accuracy}, balanced accuracy {balanced}."
 
 
 def rows(summary: Mapping[str, Any]) -> list[Row]:
-    """Return the same as lines of a table, all rounds beside the last third."""
-    parts = [summary["answer"][part] for part in PARTS]
-    found = [
-        Row("rounds", *(rounds_words(part).removeprefix("rounds ") for part in parts)),
-        Row("people judged", *(f"{part['people']:,}" for part in parts)),
+    """Return the same as lines of a table, the newest round beside all of them."""
+    found = summary["answer"]
+    now = found["now"] or {"task": UNDEFINED, "people": 0, "notions": [], "labelled": 0}
+    lines = [
+        Row("round", f"1 to {found['rounds']}", str(now["task"])),
+        Row("people decided", f"{found['people']:,}", f"{now['people']:,}"),
+        Row("of them with a label", f"{found['labelled']:,}", f"{now['labelled']:,}"),
     ]
-    for notions in zip(*(part["notions"] for part in parts), strict=True):
-        for columns in zip(*(notion["columns"] for notion in notions), strict=True):
-            found += _rate_rows(columns)
-            if notions[0].get("min_ratio") is not None:
-                found += _measured_rows(columns, {"ratio": "lower rate in % of the higher,"})
-            found += _measured_rows(columns, {"long_run": "long-run gap", "typical": "typical gap"})
-        if (bound := bound_of(notions[0])) is not None:
-            asked = asked_words(notions[0]["notion"], bound)
-            verdicts = (notion["verdict"] for notion in notions)
-            found.append(Row(f"{asked}: kept?", *verdicts))
+    decided = words.were_decided(found["favourable"]).removeprefix("were ")
+    for i, notion in enumerate(found["notions"]):
+        newest = now["notions"][i]["facts"] if i < len(now["notions"]) else []
+        by_place = {(one["column"], one["label"]): one for one in newest}
+        for column in notion["columns"]:
+            for fact in column["facts"]:
+                recent = by_place.get((fact["column"], fact["label"]))
+                among = words.whom_words(fact["label"], found["favourable"])
+                lines += _rate_rows(fact, recent, f"{among}: {decided}")
+                lines += _apart_rows(fact, recent, among)
+            lines += _rule_rows(column, notion)
+        if notion["verdict"] is not None:
+            asked = words.asked_words(notion["notion"], words.bound_of(notion))
+            lines.append(Row(f"{asked}: kept?", notion["verdict"], ""))
     for name in ("accuracy", "balanced_accuracy"):
-        numbers = (rate(_number(part[name])) for part in parts)
-        found.append(Row(name.replace("_", " "), *numbers))
-    for name, what in (("positive_share", "decisions"), ("label_share", "labels")):
-        found.append(Row(f"positive {what}", *(hundred(part[name]) for part in parts)))
-    return found
+        lines.append(Row(name.replace("_", " "), rate(found[name]), ""))
+    share = hundred(now.get("positive_share"))
+    lines.append(Row("positive decisions", hundred(found["positive_share"]), share))
+    lines.append(Row("positive labels", hundred(found["label_share"]), ""))
+    return lines
 
 
-def _rate_rows(columns: tuple[Mapping[str, Any], ...]) -> list[Row]:
-    """Return a line for each group; of many groups, the lowest and the highest."""
-    found = []
-    for rates in zip(*(column["rates"] for column in columns), strict=True):
-        among = "" if rates[0]["label"] is None else f", label {rates[0]['label']}"
-        by_part = [{g["group"]: g["rate"] for g in one["groups"]} for one in rates]
-        names = list(by_part[1])
-        if len(names) > MOST_GROUPS:
-            order = sorted(names, key=lambda name: _number(by_part[1][name]))
-            names = [order[0], order[-1]]
-        found += [
-            Row(
-                f"{columns[0]['column']} {name}{among}: decided positively",
-                *(hundred(one.get(name)) for one in by_part),
-            )
-            for name in names
-        ]
-    return found
+def _rate_rows(fact: Mapping[str, Any], recent: Mapping[str, Any] | None, what: str) -> list[Row]:
+    """Return a line for each group; of many groups, the highest and the lowest."""
+    groups = {group["group"]: group["rate"] for group in fact["groups"]}
+    newest = {group["group"]: group["rate"] for group in recent["groups"]} if recent else {}
+    names = list(groups)
+    if len(names) > MOST_GROUPS:
+        names = [fact["highest"], fact["lowest"]]
+    return [
+        Row(f"{fact['column']} {name}{what}", hundred(groups[name]), hundred(newest.get(name)))
+        for name in names
+    ]
 
 
-def _measured_rows(columns: tuple[Mapping[str, Any], ...], names: Mapping[str, str]) -> list[Row]:
-    found = []
-    for kind, name in names.items():
-        cells = [_cell(column[kind], column["unmeasured"]) for column in columns]
-        found.append(Row(f"{name} by {columns[0]['column']}", *cells))
-    return found
+def _apart_rows(fact: Mapping[str, Any], recent: Mapping[str, Any] | None, among: str) -> list[Row]:
+    """Return the largest gap and the smallest ratio between any two groups."""
+    recent = recent or {"gap": None, "ratio": None, "highest": "", "lowest": ""}
+    both = (fact, recent)
+    return [
+        Row(
+            f"gap in points by {fact['column']}{among}",
+            *(f"{in_points(one['gap'])}{_direction(one)}" for one in both),
+        ),
+        Row(
+            f"lowest rate in % of the highest, by {fact['column']}{among}",
+            *(in_points(one["ratio"]) for one in both),
+        ),
+    ]
 
 
-def _cell(gap: Mapping[str, Any] | None, unmeasured: str) -> str:
-    if gap is None or unmeasured or not _finite(gap["value"]):
+def _direction(fact: Mapping[str, Any]) -> str:
+    return f" ({fact['highest']} above {fact['lowest']})" if known(fact["gap"]) else ""
+
+
+def _rule_rows(column: Mapping[str, Any], notion: Mapping[str, Any]) -> list[Row]:
+    """Return what intervals and gaps within tasks say of the rule."""
+    lines = []
+    for kind, name in (
+        ("pooled", "the rule: gap of all people"),
+        ("long_run", "the rule: long-run gap within tasks"),
+        ("typical", "the rule: typical gap within tasks"),
+    ):
+        lines.append(Row(f"{name}, by {column['column']}", _cell(column[kind]), ""))
+    if notion.get("min_ratio") is not None:
+        what = f"the rule: lowest rate in % of the highest, by {column['column']}"
+        lines.append(Row(what, _cell(column["ratio"]), ""))
+    return lines
+
+
+def _cell(gap: Mapping[str, Any]) -> str:
+    if not known(gap["value"]):
         return UNDEFINED
-    known = points_interval(*(_number(gap[end]) for end in ("low", "high")))
-    return points(gap["value"]) + (f" ({known})" if known else "")
+    ends = f" ({in_points(gap['low'])} to {in_points(gap['high'])})" if known(gap["high"]) else ""
+    return in_points(gap["value"]) + ends
 
 
-def rounds_words(part: Part) -> str:
-    """Name the rounds."""
-    first, last = part["first_round"], part["last_round"]
-    return f"rounds {first} to {last}" if first < last else f"round {last}"
-
-
-def hundred(share: float | None) -> str:
-    """Write a share as so many of 100.
-
-    >>> hundred(0.3071), hundred(None)
-    ('30.7 of 100', '—')
-    """
-    return f"{100 * share:.1f} of 100" if share is not None and _finite(share) else UNDEFINED
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def _finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
+def rate(value: float | None) -> str:
+    """Write a share with three decimals; what could not be measured is a dash."""
+    return f"{value:.3f}" if value is not None and known(value) else UNDEFINED

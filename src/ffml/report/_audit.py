@@ -4,15 +4,15 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Any
 
-from ffml.metrics import GapStatistics
+from ffml import metrics
+from ffml.metrics.words import asked_words, labels_sentence
 from ffml.report._audit_charts import audit_charts, gaps_with_intervals
 from ffml.report._figures import figure
-from ffml.report._numbers import counted, interval, listed, percent, points, points_interval, rate
+from ffml.report._gaps import NOTIONS, gap_cells
+from ffml.report._numbers import counted, interval, listed, points, points_interval, rate
 from ffml.report._tables import MAX_ROUNDS
 from ffml.runs.audit import Audit
 from ffml.runs.gate import to_document
-
-NOTIONS = {"demographic-parity": "Decisions", "equalized-odds": "Decisions by label"}
 
 
 def render_audit(audit: Audit) -> str:
@@ -58,50 +58,24 @@ def what_was_read(audit: Audit) -> str:
         text += f" in {counted(len(decisions.tasks), 'round')}, by {decisions.by}"
     text += f", compared by {listed([column.name for column in decisions.columns])}."
     if 0 < decisions.labelled_rows < decisions.rows:
-        missing = decisions.rows - decisions.labelled_rows
-        text += (
-            f" {missing:,} rows ({percent(missing / decisions.rows)}) have no label: they count for"
-            " demographic parity, and for nothing that needs labels. If labels are known of"
-            " people with a positive decision only, rates by label say little of the others."
-        )
+        text += f" {labels_sentence(audit.answer)}"
     if decisions.dropped_rows:
         text += f" {counted(decisions.dropped_rows, 'row')} with missing values left out."
     return text
 
 
 def _asked(audit: Audit) -> str:
-    limits = audit.limits
-    parts = []
-    if limits.max_gap is not None:
-        notion = limits.notion or "demographic-parity"
-        parts.append(f"gaps of at most {100 * limits.max_gap:g} points ({notion})")
-    parts += [
-        f"a ratio of at least {least:g} ({name})"
-        for name, least in (("DP", limits.min_dp), ("EO", limits.min_eo))
-        if least is not None
-    ]
-    return listed(parts) if parts else ""
+    return listed([asked_words(notion, bound) for notion, bound in audit.limits.asked()])
 
 
 def _gap_rows(audit: Audit) -> list[dict[str, str]]:
     return [
         {"whose": NOTIONS[notion], "column": column.name, "comparison": found.comparison}
-        | _gap_cells("all", found)
-        | _gap_cells("last", last)
+        | gap_cells(found)
         for column in audit.columns
         for notion, gaps in column.gaps.items()
-        for found, last in zip(gaps, column.last_gaps[notion], strict=True)
+        for found in gaps
     ]
-
-
-def _gap_cells(part: str, found: GapStatistics) -> dict[str, str]:
-    return {
-        f"{part}_typical": points(found.typical),
-        f"{part}_typical_interval": points_interval(found.typical_low, found.typical_high),
-        f"{part}_long_run": points(found.long_run),
-        f"{part}_long_run_interval": points_interval(found.long_run_low, found.long_run_high),
-        f"{part}_rounds": f"{found.rounds}",
-    }
 
 
 def _column(column: Any) -> dict[str, Any]:
@@ -123,12 +97,12 @@ def _column(column: Any) -> dict[str, Any]:
 def _round_rows(audit: Audit) -> dict[str, Any]:
     """Write every round's gaps as text."""
     names, cells = [], []
-    decided = audit.decisions.decided()
+    decided = audit.decisions.counts
     for column in audit.decisions.columns:
-        compared = column.groups[1:] if len(column.groups) == 2 else column.groups
         gap, low, high = gaps_with_intervals(decided[column.name])
-        for i, group in enumerate(compared):
-            names.append(f"{column.name}: {group}")
+        compared = metrics.comparisons(len(column.groups), column.groups, "demographic-parity")
+        for name, _, i in compared:
+            names.append(f"{column.name}: {name}")
             cells.append(
                 [
                     (points(g / 100), points_interval(a / 100, b / 100))

@@ -7,8 +7,10 @@ import numpy as np
 
 from ffml import metrics
 from ffml.base import SensitiveColumn
+from ffml.metrics.words import asked_words
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._evidence import evidence_chart
+from ffml.report._numbers import listed
 from ffml.runs.audit import Audit
 
 Z = NormalDist().inv_cdf(0.975)
@@ -19,15 +21,15 @@ def audit_charts(audit: Audit) -> list[Chart]:
     if len(audit.decisions.tasks) < 2:
         return []
     charts = []
-    decided = audit.decisions.decided()
+    decided = audit.decisions.counts
     for i, (column, found) in enumerate(zip(audit.decisions.columns, audit.columns, strict=True)):
         charts.append(_gap_chart(f"gap-{i}", audit, column, decided[column.name]))
         charts.append(_rate_chart(f"rate-{i}", audit, column, decided[column.name]))
         if found.alarms:
-            most = audit.limits.max_gap or 0.0
+            asked = listed([asked_words(n, bound) for n, bound in audit.limits.asked()])
             charts.append(
                 evidence_chart(
-                    f"evidence-{i}", found.name, most, found.alarms, audit.decisions.tasks
+                    f"evidence-{i}", found.name, asked, found.alarms, audit.decisions.tasks
                 )
             )
     return charts
@@ -41,7 +43,8 @@ def gaps_with_intervals(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def _gap_chart(key: str, audit: Audit, column: SensitiveColumn, tables: np.ndarray) -> Chart:
-    compared = column.groups[1:] if len(column.groups) == 2 else column.groups
+    pairs = metrics.comparisons(len(column.groups), column.groups, "demographic-parity")
+    compared = [name for name, _, _ in pairs]
     numbers = gaps_with_intervals(tables)
     few = len(compared) == 1  # the bands of many would hide each other
     series = [
@@ -63,7 +66,7 @@ def _gap_chart(key: str, audit: Audit, column: SensitiveColumn, tables: np.ndarr
     return _chart(
         key,
         f"Gap by {column.name}",
-        "Decision rate of a group minus that of the others, in percentage points.",
+        "Decision rate of one group minus that of another, in percentage points.",
         series,
         audit.decisions.tasks,
     )

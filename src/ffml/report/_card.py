@@ -36,14 +36,13 @@ def model_card(run: Run) -> str:
 
 def _title(run: Run) -> list[str]:
     name = f"{run.config.get('method')} on {_words.data_name(run)}"
-    header = ["over the judged people", "last third", "all rounds"]
+    header = ["everybody decided about", "so far", "now"]
     parts = [
         f"# Model card: {escape(name)}",
         escape(" ".join(_answer.sentences(run.summary))),
         table(header, [list(map(escape, row)) for row in _answer.rows(run.summary)]),
-        "Gaps in points, with 95 % intervals. In the long-run gap, a mean of signed gaps, opposite"
-        " gaps cancel; the typical gap is how far apart groups are within a task, chance taken"
-        " out.",
+        "Gaps in points. Rates and gaps of the people decided are facts; intervals (95 %) are of"
+        " the rule behind them, for the largest difference between any two groups.",
         escape(_words.behind_paragraph(run)),
     ]
     if run.summary.get("status") != "complete":

@@ -22,18 +22,13 @@ _RATIO_CELLS = ("mean", "share", "rounds")
 def evaluation(run: Run) -> list[str]:
     """Return metrics with intervals and ceilings, pooled, and what became of the constraints."""
     header = ["metric", "all rounds", "95 % interval", "noise ceiling", "of ceiling"]
-    header += ["last third", "95 % interval", "noise ceiling", "of ceiling"]
-    parts = ("pooled", "pooled_last_third")
-    rows = [
-        [name, *(cell for part in parts for cell in _metric_cells(run, part, metric))]
-        for metric, name in _METRICS.items()
-    ]
+    rows = [[name, *_metric_cells(run, metric)] for metric, name in _METRICS.items()]
     return [
         "## Evaluation",
         "In every round the model decided about rows of a new task that it had not learned from,"
-        " after adapting to other rows of that task. Below, these rows are pooled over all rounds,"
-        " and over the last third of them. The noise ceiling is what decisions unrelated to the"
-        " groups would show on as many rows; intervals are bootstrapped.",
+        " after adapting to other rows of that task. Below, these rows are pooled over all rounds;"
+        " what needs labels is of those who have one. The noise ceiling is what decisions unrelated"
+        " to the groups would show on as many rows; intervals are bootstrapped.",
         table(header, rows),
         *_gap_tables(run),
         *_constraints(run),
@@ -41,47 +36,34 @@ def evaluation(run: Run) -> list[str]:
 
 
 def _gap_tables(run: Run) -> list[str]:
-    """Return gaps round by round, and ratios with their ceilings, for each protected column."""
-    header = ["compared", "typical gap, all rounds", "long-run gap", "rounds"]
-    header += ["typical gap, last third", "long-run gap", "rounds"]
+    """Return gaps of any two groups, and ratios with their ceilings, for each protected column."""
+    header = ["compared", "all people", "typical gap", "long-run gap", "rounds"]
     gaps = [
         [
             escape(f"{row['whose']}, {row['column']}: {row['comparison']}"),
-            *(
-                cell
-                for part in ("all", "last_third")
-                for cell in (
-                    f"{row[f'{part}_typical']} ({row[f'{part}_typical_interval']})",
-                    f"{row[f'{part}_long_run']} ({row[f'{part}_long_run_interval']})",
-                    row[f"{part}_rounds"],
-                )
-            ),
+            *(f"{row[k]} ({row[f'{k}_interval']})" for k in ("pooled", "typical", "long_run")),
+            row["rounds"],
         ]
         for row in _gaps.gap_rows(run)
     ]
     ratios = [
-        [
-            escape(f"{row['metric']} ratio, {row['column']}"),
-            *(row[f"{part}_{k}"] for part in ("all", "last_third") for k in _RATIO_CELLS),
-        ]
+        [escape(f"{row['metric']} ratio, {row['column']}"), *(row[k] for k in _RATIO_CELLS)]
         for row in _gaps.ratio_rows(run)
     ]
     names = ["mean ratio", "all rounds", "of mean ceiling", "defined in judged rounds"]
-    names += ["last third", "of mean ceiling", "defined in judged rounds"]
     return [
         "Gaps between decision rates in percentage points, with 95 % intervals. The typical gap is"
-        " how far apart a group and the others are within a task, with chance taken out. In the"
-        " long-run gap, a mean of signed gaps, opposite gaps cancel. Rounds are those that could be"
-        " measured.",
+        " how far apart two groups are within a task, with chance taken out. In the long-run gap,"
+        " a mean of signed gaps, opposite gaps cancel. Rounds are those in which both have people.",
         table(header, gaps),
         "Ratios by round, averaged over the rounds in which they are defined:",
         table(names, ratios),
     ]
 
 
-def _metric_cells(run: Run, part: str, metric: str) -> list[str]:
+def _metric_cells(run: Run, metric: str) -> list[str]:
     value, low, high, ceiling, share = (
-        run.statistic(part, f"{metric}{end}")
+        run.statistic("pooled", f"{metric}{end}")
         for end in ("", "_low", "_high", "_ceiling", "_of_ceiling")
     )
     return [rate(value), interval(low, high) or UNDEFINED, rate(ceiling), percent(share)]
@@ -99,9 +81,9 @@ def _constraints(run: Run) -> list[str]:
 def groups(run: Run) -> list[str]:
     """Return one table for each protected column."""
     keys = ["selection_rate", "true_positive_rate", "false_positive_rate", "accuracy", "n"]
-    keys += ["n_label_1", "n_selected"]
+    keys += ["n_labelled", "n_label_1", "n_selected"]
     header = ["selection rate", "true positive rate", "false positive rate", "accuracy", "rows"]
-    header += ["label 1", "selected"]
+    header += ["with a label", "label 1", "selected"]
     parts = ["## By group, all rounds pooled"]
     for group_table in _tables.group_tables(run):
         rows = [[escape(row["group"]), *(row[key] for key in keys)] for row in group_table["rows"]]
@@ -126,10 +108,11 @@ def unmeasured(run: Run) -> list[str]:
         found.append(
             f"{small} of {rounds} rounds were judged on {few}: one by one they say little."
         )
-    for part, name in (("pooled", "all rounds"), ("pooled_last_third", "the last third")):
-        unknown = [m.upper() for m in ("dp", "eo") if math.isnan(run.statistic(part, m))]
-        if unknown:
-            found.append(f"{listed(unknown)} of {name} pooled.")
+    unknown = [m.upper() for m in ("dp", "eo") if math.isnan(run.statistic("pooled", m))]
+    if unknown:
+        found.append(f"{listed(unknown)} of all rounds pooled.")
+    if why := run.summary["answer"]["unmeasured"]:
+        found.append(f"Whatever needs labels: {escape(why)}.")
     enough = f"at least {_tables.MIN_VALIDATION_ROWS} rows"
     nothing = f"Both ratios could be measured in every round, on {enough} each."
     return ["## What could not be measured", bullets(found) if found else nothing]

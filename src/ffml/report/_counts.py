@@ -1,37 +1,38 @@
-"""The counts of every round, restored from the rates in groups.csv."""
+"""The counts of every round, from groups.csv."""
 
 import numpy as np
 
 from ffml.report._files import Run
 
+COUNTS = ("n", "n_selected", "n_labelled", "n_label_1", "n_selected_label_0", "n_selected_label_1")
+
 
 def round_tables(run: Run) -> dict[str, tuple[list[str], np.ndarray]]:
-    """Return each column's groups, as the data describe them, and counts ``(T, k, 2, 2)``.
-
-    The file has rates; the counts behind them are whole numbers, so rounding restores them.
-    """
+    """Return each column's groups, as the data describe them, and counts ``(T, k, 3, 2)``."""
     columns, groups = run.groups.text("column"), run.groups.text("group")
     place = {number: t for t, number in enumerate(run.rounds.numbers("round").tolist())}
     names = _names(run, columns, groups)
-    tables = {c: np.zeros((len(run.rounds), len(g), 2, 2), int) for c, g in names.items()}
+    tables = {c: np.zeros((len(run.rounds), len(g), 3, 2), int) for c, g in names.items()}
     codes = {(column, g): i for column in names for i, g in enumerate(names[column])}
     rounds = np.array([place.get(number, -1) for number in run.groups.numbers("round").tolist()])
     group = np.array([codes[key] for key in zip(columns, groups, strict=True)])
-    counts = np.stack(_counts(run), axis=1).reshape(-1, 2, 2)
+    counts = _counts(run)
     for column, table in tables.items():
         here = (np.array(columns) == column) & (rounds >= 0)
         table[rounds[here], group[here]] = counts[here]
     return {column: (names[column], tables[column]) for column in names}
 
 
-def _counts(run: Run) -> list[np.ndarray]:
-    """Return rejected and selected rows of label 0, then of label 1."""
-    n, positives, tpr, fpr = (
-        np.nan_to_num(run.groups.numbers(name))
-        for name in ("n", "n_label_1", "true_positive_rate", "false_positive_rate")
+def _counts(run: Run) -> np.ndarray:
+    """Return each line's counts by label (0, 1, not known) and decision: ``(lines, 3, 2)``."""
+    n, selected, labelled, positives, false_positives, true_positives = (
+        np.nan_to_num(run.groups.numbers(name)).astype(int) for name in COUNTS
     )
-    selected = [np.rint(fpr * (n - positives)), np.rint(tpr * positives)]
-    return [n - positives - selected[0], selected[0], positives - selected[1], selected[1]]
+    chosen = np.stack(
+        [false_positives, true_positives, selected - false_positives - true_positives], axis=1
+    )
+    people = np.stack([labelled - positives, positives, n - labelled], axis=1)
+    return np.stack([people - chosen, chosen], axis=2)
 
 
 def _names(run: Run, columns: list[str], groups: list[str]) -> dict[str, list[str]]:

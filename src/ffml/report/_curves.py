@@ -79,7 +79,7 @@ def constraint_charts(run: Run) -> list[Chart]:
 
 def reliability_chart(run: Run) -> Chart | None:
     """Return the chart of how often label 1 came by probability; None where nobody counted."""
-    bins = (run.summary.get("reliability") or {}).get("all", {}).get("bins")
+    bins = (run.summary.get("reliability") or {}).get("bins")
     if not bins:
         return None
     said, came = (np.array([one[key] for one in bins]) for key in ("probability", "label_share"))

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ffml.base import SensitiveColumn
-from ffml.metrics import NOTIONS, GapAlarm
+from ffml.metrics import GapAlarm
 from ffml.metrics.alarm import column_alarms
+from ffml.metrics.words import asked_words
 from ffml.recipe.asked import asked_bounds
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._counts import round_tables
@@ -18,17 +19,21 @@ def evidence_charts(run: Run) -> list[Chart]:
     found = round_tables(run)
     columns = [SensitiveColumn(name, tuple(groups)) for name, (groups, _) in found.items()]
     tables = {name: counts for name, (_, counts) in found.items()}
-    asked = asked_bounds(run.config.get("notions") or [], run.config.get("max_gap"))
+    asked = asked_bounds(
+        run.config.get("notions") or [], *(run.config.get(k) for k in ("max_gap", "min_ratio"))
+    )
+    bounds = {notion: asked_words(notion, bound) for notion, bound in asked}
     return [
-        evidence_chart(f"evidence-{i}-{j}", column, gap, alarms, run.rounds.text("task"))
-        for i, (notion, gap) in enumerate(asked)
-        if columns and isinstance(gap, float) and notion in NOTIONS
-        for j, (column, alarms) in enumerate(column_alarms(tables, columns, gap, notion).items())
+        evidence_chart(f"evidence-{i}", column, bounds[notion], alarms, run.rounds.text("task"))
+        for i, ((notion, column), alarms) in enumerate(
+            column_alarms(tables, columns, asked).items() if columns else ()
+        )
+        if alarms
     ]
 
 
 def evidence_chart(
-    key: str, column: str, most: float, alarms: Sequence[GapAlarm], tasks: Sequence[str]
+    key: str, column: str, asked: str, alarms: Sequence[GapAlarm], tasks: Sequence[str]
 ) -> Chart:
     """Draw what the bets on each comparison of a column have won."""
     series = [
@@ -42,9 +47,9 @@ def evidence_chart(
     ]
     return Chart(
         key=key,
-        title=f"Evidence of a gap above {100 * most:g} points by {column}",
-        caption="Logarithm (base 10) of what bets on such a gap have turned 1 into. At the line the"
-        " alarm comes; it stands, however often one looks.",
+        title=f"Evidence against {asked}, by {column}",
+        caption="Logarithm (base 10) of what bets on a broken bound have turned 1 into. At the line"
+        " the alarm comes; it stands, however often one looks.",
         places=np.arange(1, len(tasks) + 1),
         names=tuple(tasks),
         series=series,

@@ -14,7 +14,10 @@ from ffml.report._shapes import check_config, check_summary
 from ffml.tables.csvfile import read_csv
 
 ROUND_COLUMNS = ("round", "task", "n_validation", "dp", "eo", "accuracy", "balanced_accuracy")
-GROUP_COLUMNS = ("round", "column", "group", "n", "n_label_1", "n_selected")
+GROUP_COLUMNS = (
+    *("round", "column", "group", "n", "n_selected", "n_labelled", "n_label_1"),
+    *("n_selected_label_0", "n_selected_label_1"),
+)
 _WORDS = {"": "nan", "True": "1", "False": "0", "true": "1", "false": "0"}
 
 

@@ -11,57 +11,54 @@ from ffml.report._files import Run
 from ffml.report._numbers import percent, points, points_interval, rate
 from ffml.runs.by_column import gaps_by_column, worst_column
 
-PARTS = ("all", "last_third")
 NOTIONS = {"demographic-parity": "Decisions", "equalized-odds": "Decisions by label"}
 NUM_WORST_TASKS = 8
 
 
-def ratio(run: Run, metric: str, part: str = "last_third") -> dict[str, float]:
+def ratio(run: Run, metric: str) -> dict[str, float]:
     """Return mean, deviation, ceiling and share of DP or EO, of the column furthest apart."""
-    entry = run.summary["by_column"][worst_column(run.summary, part)[0]][part][metric]
+    entry = run.summary["by_column"][worst_column(run.summary)][metric]
     return {name: math.nan if value is None else float(value) for name, value in entry.items()}
 
 
 def gap_rows(run: Run) -> list[dict[str, str]]:
     """Write the gaps of every column and comparison."""
-    rows = []
-    for notion, whose in NOTIONS.items():
-        for column, first in gaps_by_column(run.summary, "all", notion).items():
-            last = gaps_by_column(run.summary, "last_third", notion)[column]
-            for found in zip(first, last, strict=True):
-                row = {"column": column, "comparison": found[0].comparison, "whose": whose}
-                for part, one in zip(PARTS, found, strict=True):
-                    row |= _gap_cells(part, one)
-                rows.append(row)
-    return rows
+    return [
+        {"column": column, "comparison": found.comparison, "whose": whose, **gap_cells(found)}
+        for notion, whose in NOTIONS.items()
+        for column, several in gaps_by_column(run.summary, notion).items()
+        for found in several
+    ]
 
 
-def _gap_cells(part: str, found: GapStatistics) -> dict[str, str]:
-    return {
-        f"{part}_typical": points(found.typical),
-        f"{part}_typical_interval": points_interval(found.typical_low, found.typical_high),
-        f"{part}_long_run": points(found.long_run),
-        f"{part}_long_run_interval": points_interval(found.long_run_low, found.long_run_high),
-        f"{part}_rounds": f"{found.rounds}",
-    }
+def gap_cells(found: GapStatistics) -> dict[str, str]:
+    """Write one comparison: all people pooled, and within tasks."""
+    cells = {"rounds": f"{found.rounds}"}
+    for kind in ("pooled", "typical", "long_run"):
+        value, low, high = (getattr(found, f"{kind}{end}") for end in ("", "_low", "_high"))
+        cells |= {kind: points(value), f"{kind}_interval": points_interval(low, high)}
+    return cells
 
 
 def ratio_rows(run: Run) -> list[dict[str, str]]:
     """Write the mean DP and EO of every column, and what they are of their ceilings."""
     rows = []
-    for column, parts in run.summary["by_column"].items():
+    for column, found in run.summary["by_column"].items():
         for metric in ("dp", "eo"):
-            row = {"column": column, "metric": metric.upper()}
-            for part in PARTS:
-                entry = parts[part][metric]
-                mean, ceiling, share = (
-                    math.nan if entry[k] is None else entry[k]
-                    for k in ("mean", "ceiling", "of_ceiling")
-                )
-                row |= {f"{part}_mean": rate(mean), f"{part}_ceiling": rate(ceiling)}
-                row[f"{part}_share"] = percent(share)
-                row[f"{part}_rounds"] = f"{entry['defined']} of {parts[part]['rounds']}"
-            rows.append(row)
+            mean, ceiling, share = (
+                math.nan if found[metric][k] is None else found[metric][k]
+                for k in ("mean", "ceiling", "of_ceiling")
+            )
+            rows.append(
+                {
+                    "column": column,
+                    "metric": metric.upper(),
+                    "mean": rate(mean),
+                    "ceiling": rate(ceiling),
+                    "share": percent(share),
+                    "rounds": f"{found[metric]['defined']} of {found['rounds']}",
+                }
+            )
     return rows
 
 
@@ -71,9 +68,10 @@ def worst_rounds(run: Run) -> list[tuple[int, dict[str, str]]]:
     for column, (names, tables) in round_tables(run).items():
         found = metrics.round_gaps(tables)
         added.append(np.nan_to_num(metrics.typical_weights(found.rows) * found.square))
-        whom += [f"{column}: {name}" for name in (names[1:] if len(names) == 2 else names)]
+        compared = metrics.comparisons(len(names), names, "demographic-parity")
+        whom += [f"{column}: {name}" for name, _, _ in compared]
         gaps.append(found.gap)
-    if not added:
+    if not whom:
         return []
     each, signed = np.concatenate(added, axis=1), np.concatenate(gaps, axis=1)
     worst = each.argmax(1)

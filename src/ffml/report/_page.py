@@ -79,7 +79,7 @@ def _reliability(run: Run) -> dict[str, Any] | None:
             "probability": _numbers.rate(one["probability"]),
             "label_share": _numbers.rate(one["label_share"]),
         }
-        for one in run.summary["reliability"]["all"]["bins"]
+        for one in run.summary["reliability"]["bins"]
     ]
     return {"figure": _figure(chart), "words": _words.reliability_sentence(run), "rows": rows}
 

@@ -6,10 +6,8 @@ from typing import Any
 from ffml.base import FFMLError
 from ffml.report import _answer
 from ffml.runs.by_column import NOTIONS, gaps_by_column
-from ffml.runs.lateness import label_notes
 
 NUMBER = (int, float)
-PARTS = ("all", "last_third")
 _CONFIG = {
     "data": dict,
     "settings": dict,
@@ -44,7 +42,7 @@ def check_config(config: dict[str, Any], path: Path) -> None:
 
 def check_summary(summary: dict[str, Any], path: Path) -> None:
     """Refuse a summary.json without what every run writes."""
-    for part in (*PARTS, "pooled", "pooled_last_third"):
+    for part in ("all", "pooled"):
         _expect(summary.get(part, {}), (dict,), path, part)
     _expect(summary.get("collapsed_rounds", 0), NUMBER, path, "collapsed_rounds")
     _expect(summary.get("seconds", 0), NUMBER, path, "seconds")
@@ -52,30 +50,25 @@ def check_summary(summary: dict[str, Any], path: Path) -> None:
         _expect(found, (dict,), path, "drift")
         for name in ("column", "text", "round", "task", "rounds"):
             _expect(found.get(name), (str, *NUMBER), path, "drift")
-    try:
-        label_notes(summary)
-    except (LookupError, TypeError, AttributeError, ValueError):
-        raise FFMLError(f"{path} has a damaged 'labels': resume the run to mend it") from None
-    if "accuracy" not in summary.get("last_third", {}):
-        raise FFMLError(f"{path} lacks the last third's means: run again")
+    if "accuracy" not in summary.get("all", {}):
+        raise FFMLError(f"{path} lacks the rounds' means: run again")
     if not summary.get("by_column"):
         raise FFMLError(f"{path} says nothing of each protected column: resume the run to write it")
     try:
-        for part in PARTS:
-            for notion in NOTIONS:
-                gaps_by_column(summary, part, notion)
-            for column in summary["by_column"].values():
-                for metric in ("dp", "eo"):
-                    for key in ("mean", "std", "ceiling", "of_ceiling", "defined"):
-                        _expect(column[part][metric][key], (*NUMBER, type(None)), path, metric)
-                _expect(column[part]["rounds"], NUMBER, path, "rounds")
+        for notion in NOTIONS:
+            gaps_by_column(summary, notion)
+        for column in summary["by_column"].values():
+            for metric in ("dp", "eo"):
+                for key in ("mean", "std", "ceiling", "of_ceiling", "defined"):
+                    _expect(column[metric][key], (*NUMBER, type(None)), path, metric)
+            _expect(column["rounds"], NUMBER, path, "rounds")
     except (LookupError, TypeError, AttributeError):
         raise FFMLError(f"{path} has a damaged 'by_column': resume the run to mend it") from None
     _check_answer(summary, path)
-    for counts in _expect(summary.get("reliability", {}), (dict,), path, "reliability").values():
-        for one in counts.get("bins", ()):
-            for key in ("people", "probability", "label_share"):
-                _expect(one.get(key), NUMBER, path, "reliability")
+    reliability = _expect(summary.get("reliability", {}), (dict,), path, "reliability")
+    for one in reliability.get("bins", ()):
+        for key in ("people", "probability", "label_share"):
+            _expect(one.get(key), NUMBER, path, "reliability")
 
 
 def _check_answer(summary: dict[str, Any], path: Path) -> None:

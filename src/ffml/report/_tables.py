@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ffml import metrics
+from ffml.metrics.labels import measurable
 from ffml.report._counts import round_tables
 from ffml.report._files import Run, Table
 from ffml.report._gaps import worst_rounds
@@ -20,7 +21,7 @@ def group_tables(run: Run) -> list[dict]:
     """Write the groups pooled over all rounds as text, one table per protected column."""
     tables = []
     for column, (names, counts) in round_tables(run).items():
-        rows = metrics.group_rows(counts.sum(0), names)
+        rows = metrics.group_rows(measurable(counts).sum(0), names)
         rates = [row["selection_rate"] for row in rows]
         highest = max((rate for rate in rates if math.isfinite(rate)), default=0.0)
         tables.append({"column": column, "rows": [_group_cells(row, highest) for row in rows]})
@@ -104,7 +105,7 @@ def _group_cells(row: dict, highest: float) -> dict:
     rates = ("selection_rate", "true_positive_rate", "false_positive_rate", "accuracy")
     return {
         "group": row["group"],
-        **{name: whole(row[name]) for name in ("n", "n_label_1", "n_selected")},
+        **{name: whole(row[name]) for name in ("n", "n_labelled", "n_label_1", "n_selected")},
         **{name: rate(row[name]) for name in rates},
         "bar": f"{100 * selection:.1f}" if math.isfinite(selection) else "0",
         "of_highest": rate(selection / highest if highest > 0 else math.nan),

@@ -7,9 +7,9 @@ from pathlib import PurePath
 
 import numpy as np
 
+from ffml.metrics.words import asked_words, labels_sentence
 from ffml.recipe.asked import asked_bounds
 from ffml.report import _gaps
-from ffml.report._asked import asked_words
 from ffml.report._files import Run
 from ffml.report._numbers import (
     counted,
@@ -19,7 +19,6 @@ from ffml.report._numbers import (
     points,
     rate,
 )
-from ffml.runs.lateness import label_notes
 
 
 def constraint_phrase(run: Run) -> str:
@@ -42,17 +41,6 @@ def label_phrase(run: Run) -> str:
     positive = (data.get("roles") or {}).get("positive")
     label = data.get("label") or "the label"
     return f"{label} = {positive}" if positive is not None else str(label)
-
-
-def last_rounds(run: Run) -> int:
-    """Return how many rounds the last third holds."""
-    keys = ("defined", "undefined")
-    return int(sum(run.statistic("last_third", "accuracy", key) for key in keys))
-
-
-def last_judged(run: Run) -> int:
-    """Return how many rounds of the last third were judged: those with an accuracy."""
-    return int(run.statistic("last_third", "accuracy", "defined"))
 
 
 def rounds_within_bounds(run: Run) -> tuple[int, int]:
@@ -133,10 +121,10 @@ def _selection(run: Run) -> str:
     """The ratio of selection rates: recent rounds, their ceiling, all rounds pooled."""
     found = _gaps.ratio(run, "dp")
     if not math.isfinite(found["mean"]):
-        return "The ratio of the groups’ selection rates is undefined in the last third."
+        return "The ratio of the groups’ selection rates is undefined in every round."
     text = (
-        f"In the last {counted(last_rounds(run), 'round')} the ratio of the groups’ selection rates"
-        f" (demographic parity) averaged {rate(found['mean'])}"
+        f"Round by round, the ratio of the groups’ selection rates (demographic parity)"
+        f" averaged {rate(found['mean'])}"
         f"{_deviation(found, '1 means equal rates')}"
     )
     if math.isfinite(found["of_ceiling"]):
@@ -166,7 +154,7 @@ def _odds(run: Run) -> str:
 
 def reliability_sentence(run: Run) -> str:
     """Say how far probabilities are from how often label 1 came."""
-    error = ((run.summary.get("reliability") or {}).get("all") or {}).get("error")
+    error = (run.summary.get("reliability") or {}).get("error")
     if error is None:
         return ""
     return (
@@ -220,7 +208,7 @@ def _unmeasured(run: Run) -> str:
 
 def _labels(run: Run) -> str:
     """Say how many labels are missing, and whether those that came are of some people only."""
-    return " ".join(f"{note[0].upper()}{note[1:]}." for note in label_notes(run.summary))
+    return labels_sentence(run.summary["answer"])
 
 
 def _collapsed(run: Run) -> str:

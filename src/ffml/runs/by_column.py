@@ -1,4 +1,4 @@
-"""What the rounds of a run say of each protected column: ratios with their ceilings, and gaps."""
+"""What the rounds of a run show of each protected column: ratios with their ceilings, and gaps."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from ffml import metrics
 from ffml.base import SensitiveColumn
 from ffml.metrics import GapStatistics
-from ffml.metrics.summary import last_third, summarise
+from ffml.metrics.summary import summarise
 
 NOTIONS = ("demographic-parity", "equalized-odds")
 
@@ -18,22 +18,16 @@ def by_column(
     columns: tuple[SensitiveColumn, ...],
     ceilings: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Summarise all rounds and the last third of them, column by column, as summary.json does.
+    """Summarise all rounds, column by column, as summary.json does.
 
     Args:
-        tables: column -> counts ``(T, k, 2, 2)`` of all rounds.
+        tables: column -> counts ``(T, k, 3, 2)`` of all rounds.
         columns: their names and groups.
         ceilings: column -> noise ceilings of DP and EO ``(T, 2)``; None: they are drawn here.
     """
     if ceilings is None:
         ceilings = {name: _drawn_ceilings(counts) for name, counts in tables.items()}
-    return {
-        column.name: {
-            part: _summary(part_of(tables[column.name]), part_of(ceilings[column.name]), column)
-            for part, part_of in (("all", lambda rounds: rounds), ("last_third", last_third))
-        }
-        for column in columns
-    }
+    return {c.name: _summary(tables[c.name], ceilings[c.name], c) for c in columns}
 
 
 def _drawn_ceilings(tables: np.ndarray) -> np.ndarray:
@@ -42,27 +36,23 @@ def _drawn_ceilings(tables: np.ndarray) -> np.ndarray:
 
 
 def gaps_by_column(
-    summary: Mapping[str, Any], part: str, notion: str = "demographic-parity"
+    summary: Mapping[str, Any], notion: str = "demographic-parity"
 ) -> dict[str, list[GapStatistics]]:
     """Read the gaps of every column back from a run's summary."""
     return {
-        name: [GapStatistics(**_with_nan(found)) for found in column[part]["gaps"][notion]]
+        name: [GapStatistics(**_with_nan(found)) for found in column["gaps"][notion]]
         for name, column in summary["by_column"].items()
     }
 
 
-def worst_column(
-    summary: Mapping[str, Any], part: str, notion: str = "demographic-parity"
-) -> tuple[str, GapStatistics]:
-    """Return the column with the largest typical gap, and that gap."""
-    largest = {k: metrics.largest_gap(v) for k, v in gaps_by_column(summary, part, notion).items()}
-    worst = metrics.largest_gap(list(largest.values()))
-    return next((name, found) for name, found in largest.items() if found is worst)
+def worst_column(summary: Mapping[str, Any]) -> str:
+    """Return the column with the largest typical gap."""
+    gaps = gaps_by_column(summary)
+    return max(gaps, key=lambda name: _size(gaps[name]))
 
 
-def largest_long_run(found: list[GapStatistics]) -> GapStatistics:
-    """Return the comparison that is furthest from even in the long run."""
-    return max(found, key=lambda one: np.nan_to_num(abs(one.long_run), nan=-1.0))
+def _size(found: list[GapStatistics]) -> float:
+    return float(np.nan_to_num(metrics.largest_gap(found).typical, nan=-1.0)) if found else -1.0
 
 
 def _summary(tables: np.ndarray, ceilings: np.ndarray, column: SensitiveColumn) -> dict[str, Any]:
@@ -88,7 +78,7 @@ def _ratios(judged: np.ndarray, ceilings: np.ndarray) -> dict[str, dict[str, Any
     for name, expected in zip(("dp", "eo"), ceilings.T, strict=True):
         values = metrics.METRICS[name](judged)
         rounds = [
-            {"ratio": value, "ceiling": ceiling}
+            {"ratio": value, "ceiling": np.nan if np.isnan(value) else ceiling}
             for value, ceiling in zip(values.tolist(), expected.tolist(), strict=True)
         ]
         means = summarise(rounds)["all"]["columns"]

@@ -71,7 +71,7 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
             metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
             tables={column: counts[t] for column, counts in tables.items()},
             unpriced={
-                column: arrays.get(f"{_PREFIX}unpriced.{i}", tables[column])[t]
+                column: _with_unknown(arrays.get(f"{_PREFIX}unpriced.{i}", tables[column])[t])
                 for i, column in enumerate(document["tables"])
             },
             ceilings={
@@ -105,9 +105,15 @@ def history_of(contents: Contents) -> Contents:
 def history_tables(
     document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Return the counts ``(T, k, 2, 2)`` of each sensitive column in all rounds."""
+    """Return the counts ``(T, k, 3, 2)`` of each sensitive column in all rounds."""
     names = document["tables"]
-    return {column: arrays[f"{_PREFIX}tables.{i}"] for i, column in enumerate(names)}
+    return {column: _with_unknown(arrays[f"{_PREFIX}tables.{i}"]) for i, column in enumerate(names)}
+
+
+def _with_unknown(tables: np.ndarray) -> np.ndarray:
+    """Add people without a label to the counts of an earlier ffml, which had none of them."""
+    missing = 3 - tables.shape[-2]
+    return np.pad(tables, [(0, 0)] * (tables.ndim - 2) + [(0, missing), (0, 0)])
 
 
 def history_constraint(arrays: Mapping[str, np.ndarray]) -> np.ndarray:

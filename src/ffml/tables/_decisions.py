@@ -37,21 +37,11 @@ class Decisions(NamedTuple):
     counts: dict[str, np.ndarray]  # column -> (T, k, 3, 2): group, label or `UNKNOWN`, decision
     by: str | None  # the column that tells the tasks apart; None: all rows are one
     tasks: tuple[str, ...]  # in their order
+    decision: str  # the column with what was decided
     positive: str  # the decision that counts as 1
     rows: int
     dropped_rows: int
     labelled_rows: int
-
-    def decided(self) -> dict[str, np.ndarray]:
-        """Return the counts of all rows, ``(T, k, 2, 2)``; an unknown label stands as 0."""
-        return {
-            name: counts[..., :2, :] + counts[..., [UNKNOWN], :] * [[1], [0]]
-            for name, counts in self.counts.items()
-        }
-
-    def labelled(self) -> dict[str, np.ndarray]:
-        """Return the counts of the rows with a label, ``(T, k, 2, 2)``."""
-        return {name: counts[..., :UNKNOWN, :] for name, counts in self.counts.items()}
 
 
 def read_decisions(source: Source, roles: DecisionRoles) -> Decisions:
@@ -81,6 +71,7 @@ def read_decisions(source: Source, roles: DecisionRoles) -> Decisions:
         counts={c.name: reading.table(c, tasks, labels, decisions) for c in columns},
         by=by,
         tasks=tasks,
+        decision=roles.decision,
         positive=next(text for text, code in sorted(decisions.items()) if code),
         rows=reading.complete_rows,
         dropped_rows=reading.rows - reading.complete_rows,

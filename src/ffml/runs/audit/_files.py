@@ -5,7 +5,8 @@ from typing import Any
 
 from ffml.base import FFMLError
 from ffml.metrics import GapAlarm
-from ffml.runs.audit._judge import DEFAULT_NOTION, Audit, group_rows
+from ffml.metrics.labels import measurable
+from ffml.runs.audit._judge import Audit, group_rows
 from ffml.store.durable import write_atomically
 from ffml.runs.files import cell, plain, to_json
 from ffml.runs.gate import to_document
@@ -28,6 +29,7 @@ def audit_document(audit: Audit) -> dict[str, Any]:
         "limits": audit.limits._asdict(),
     }
     document |= to_document(audit.findings) if audit.findings else {"verdict": None, "findings": []}
+    document["answer"] = audit.answer
     document["by_column"] = {
         column.name: {
             "groups": column.groups,
@@ -36,8 +38,7 @@ def audit_document(audit: Audit) -> dict[str, Any]:
                 for k, v in column.ratios.items()
             },
             "gaps": {
-                part: {notion: [one._asdict() for one in found] for notion, found in gaps.items()}
-                for part, gaps in (("all", column.gaps), ("last_third", column.last_gaps))
+                notion: [one._asdict() for one in found] for notion, found in column.gaps.items()
             },
             "alarms": [_alarm_document(alarm, decisions.tasks) for alarm in column.alarms],
         }
@@ -48,14 +49,11 @@ def audit_document(audit: Audit) -> dict[str, Any]:
 
 def write_audit(audit: Audit, folder: Path) -> None:
     """Write ``audit.json`` and ``groups.csv`` (counts and rates of every round and group)."""
-    rows = []
-    decided, labelled = audit.decisions.decided(), audit.decisions.labelled()
+    rows, known = [], audit.decisions.labelled_rows > 0
     for column in audit.decisions.columns:
+        counts = measurable(audit.decisions.counts[column.name])
         for t, task in enumerate(audit.decisions.tasks):
-            tables = {DEFAULT_NOTION: decided[column.name][[t]]}
-            if audit.decisions.labelled_rows:
-                tables["equalized-odds"] = labelled[column.name][[t]]
-            for row in group_rows(tables, column.groups):
+            for row in group_rows(counts[t], column.groups, known):
                 values = {name: cell(value) for name, value in row.items()}
                 rows.append({"round": t + 1, "task": task, "column": column.name} | values)
     write_atomically(folder / GROUPS, table_text(rows))

@@ -4,18 +4,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ffml.base import FFMLError
+from ffml.base import FFMLError, Ratio
 from ffml.metrics import NOTIONS
-from ffml.runs.gate._alarm import alarm_finding
-from ffml.runs.gate._asked import (
-    gap_findings,
-    pooled_ratio_finding,
-    ratio_findings,
-    violation_finding,
-)
+from ffml.metrics.verdict import UNMEASURABLE
+from ffml.runs.gate._asked import findings_of, violation_finding
 from ffml.runs.gate._finding import (
     ANSWERS,
     EXIT_CODES,
+    FACT,
     MET,
     NO_ALARM,
     UNCLEAR,
@@ -27,18 +23,20 @@ from ffml.runs.judged import JudgedRounds, judged_rounds
 
 __all__ = [
     "EXIT_CODES",
+    "FACT",
     "MET",
     "NO_ALARM",
     "UNCLEAR",
     "UNFINISHED",
+    "UNMEASURABLE",
     "VIOLATED",
     "Finding",
     "check",
+    "findings_of",
+    "limits",
     "to_document",
     "verdict",
 ]
-
-PARTS = ("all", "last-third")
 
 
 def check(
@@ -50,56 +48,65 @@ def check(
     min_dp: float | None = None,
     min_eo: float | None = None,
     max_violation: float | None = None,
-    rounds: str = "all",
     allow_unfinished: bool = False,
 ) -> list[Finding]:
-    """Compare the rounds that a run has done with what is asked, by 95 % intervals.
+    """Compare everybody that a run has decided about with what is asked; see `metrics.verdict`.
 
-    A limit is met where the whole interval is within it, violated where it is wholly beyond, and
-    unclear where it holds the limit: too few people or rounds were judged to tell. Opposite gaps
-    of two tasks cancel once their rows are pooled, so gaps and ratios are judged within tasks as
-    well. Of several groups and columns the worst one answers. The first finding says how many
-    rounds there are.
-
-    Intervals are right for one look: who looks every month will find one beyond the limit some
-    day. With ``max_gap`` and all rounds there is also the alarm by betting, which stays right
-    however often one looks (`ffml.metrics.gap_alarms`). It is violated once a gap was shown to
-    exceed ``max_gap`` in some round, and says "no alarm" otherwise, which decides nothing.
+    Of each thing asked there are the fact among the people decided, the answer for the rule behind
+    it (met, violated, too little data to tell), and the alarm, which stays right however often one
+    looks. Of several groups and columns the largest difference of any two answers. The first
+    finding says how many rounds there are.
 
     Args:
         run_dir: folder of a run.
-        max_gap: largest gap between the decision rates of the groups (0.05: five percentage
-            points), for the long-run gap and for the typical gap (`ffml.metrics.gap_statistics`).
-        min_ratio: smallest share of the higher rate that the lower one is, of each group and the
-            others, all judged rows pooled (`ffml.metrics.ratio_statistics`): what ``ffml run
-            --min-ratio`` asks for.
+        max_gap: largest gap between the decision rates of any two groups (0.05: five points).
+        min_ratio: smallest share of the highest rate that the lowest one is.
         notion: among whom ``max_gap`` and ``min_ratio`` compare: demographic-parity (the default:
             everybody), equal-opportunity or equalized-odds.
-        min_dp: smallest demographic parity ratio: of all judged rows pooled, and within tasks,
-            where it is ``1 - typical gap / the higher of the two pooled rates``.
-        min_eo: smallest equalized odds ratio, likewise among the rows of each label.
+        min_dp: as ``min_ratio`` with demographic parity.
+        min_eo: as ``min_ratio`` with equalized odds.
         max_violation: largest mean over the rounds of ``max(|gap| - ε, 0)``, the worst
             constraint of a round counting; its interval resamples rounds.
-        rounds: "all", or "last-third".
         allow_unfinished: judge an unfinished run by the rounds that it has.
+
+    Without any of these limits, what the run was asked for is checked.
     """
-    _refuse_misuse(max_gap, min_ratio, notion, min_dp, min_eo, max_violation, rounds)
+    _refuse_misuse(max_gap, min_ratio, notion, min_dp, min_eo, max_violation)
     run = judged_rounds(Path(run_dir))
+    asked = limits(max_gap, min_ratio, notion, min_dp, min_eo)
+    if not asked and max_violation is None:
+        asked = [one for one in run.asked if one[0] in NOTIONS]
+        if not asked:
+            raise FFMLError(
+                "the run was asked for no gap between decisions; give --max-gap, --min-ratio or "
+                "--max-violation"
+            )
     findings = [_rounds_finding(run, allow_unfinished)]
-    if rounds == "last-third":
-        run = run.last_third()
-    if max_gap is not None:
-        findings += gap_findings(run, max_gap, notion or "demographic-parity")
-        if rounds == "all":  # the last third begins elsewhere at every look
-            findings.append(alarm_finding(run, max_gap, notion or "demographic-parity"))
-    if min_ratio is not None:
-        findings.append(pooled_ratio_finding(run, min_ratio, notion or "demographic-parity"))
-    for metric, least in (("dp", min_dp), ("eo", min_eo)):
-        if least is not None:
-            findings += ratio_findings(run, metric, least)
+    if asked:
+        findings += findings_of(run, asked, run.tasks)
     if max_violation is not None:
         findings.append(violation_finding(run, max_violation))
     return findings
+
+
+def limits(
+    max_gap: float | None,
+    min_ratio: float | None,
+    notion: str | None,
+    min_dp: float | None,
+    min_eo: float | None,
+) -> list[tuple[str, float | Ratio]]:
+    """Pair notions with what is asked of them."""
+    whom = notion or "demographic-parity"
+    asked: list[tuple[str, float | Ratio]] = [] if max_gap is None else [(whom, float(max_gap))]
+    for name, least in (
+        (whom, min_ratio),
+        ("demographic-parity", min_dp),
+        ("equalized-odds", min_eo),
+    ):
+        if least is not None:
+            asked.append((name, Ratio(least)))
+    return asked
 
 
 def verdict(findings: list[Finding]) -> str:
@@ -130,12 +137,7 @@ def _refuse_misuse(
     min_dp: float | None,
     min_eo: float | None,
     max_violation: float | None,
-    rounds: str,
 ) -> None:
-    if max_gap is min_ratio is min_dp is min_eo is max_violation is None:
-        raise FFMLError(
-            "nothing to check; give --max-gap, --min-ratio, --min-dp, --min-eo or --max-violation"
-        )
     shares = {"max-gap": max_gap, "min-ratio": min_ratio, "min-dp": min_dp, "min-eo": min_eo}
     for name, limit in shares.items():
         if limit is not None and not 0 <= limit <= 1:
@@ -148,5 +150,3 @@ def _refuse_misuse(
         )
     if notion is not None and notion not in NOTIONS:
         raise FFMLError(f"--notion must be one of {', '.join(NOTIONS)}, got '{notion}'")
-    if rounds not in PARTS:
-        raise FFMLError(f"--rounds must be one of {', '.join(PARTS)}, got '{rounds}'")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ffml.metrics import long_run_weights, round_gaps, typical_weights
+from ffml.metrics import comparisons, long_run_weights, round_gaps, typical_weights
 from ffml.metrics._rates import divide
 
 RATIOS = {"dp_of_ceiling": ("dp", "dp_ceiling"), "eo_of_ceiling": ("eo", "eo_ceiling")}
@@ -22,10 +22,10 @@ _GAP, _SQUARE, _ROWS = "gap:", "gap_square:", "gap_rows:"
 def gap_columns(
     tables: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[str]]
 ) -> dict[str, np.ndarray]:
-    """Return `RoundGaps` of T rounds as columns, three for each group that is compared.
+    """Return `RoundGaps` of T rounds as columns, three for any two groups that are compared.
 
     Args:
-        tables: sensitive column -> ``(T, k, 2, 2)`` counts.
+        tables: sensitive column -> ``(T, k, 3, 2)`` counts.
         groups: sensitive column -> names of its k groups; numbers if it is not there.
 
     >>> table = np.array([[[[30, 10], [10, 10]], [[20, 10], [5, 15]]]])
@@ -36,7 +36,8 @@ def gap_columns(
     for column, counts in tables.items():
         names = list(groups.get(column, map(str, range(counts.shape[1]))))
         gaps = round_gaps(counts)
-        for i, group in enumerate(names[1:] if len(names) == 2 else names):
+        pairs = [name for name, _, _ in comparisons(len(names), names, "demographic-parity")]
+        for i, group in enumerate(names[1:] if len(names) == 2 else pairs):
             for prefix, values in zip((_GAP, _SQUARE, _ROWS), gaps, strict=True):
                 columns[f"{prefix}{column}={group}"] = values[:, i]
     return columns

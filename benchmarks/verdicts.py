@@ -1,0 +1,132 @@
+"""Do intervals hold, and how often is a verdict wrong? Simulated streams whose truth is known.
+
+python benchmarks/verdicts.py [--streams 400]
+
+Every task's gap is drawn around a mean, the next one more or less like it; decisions are drawn at
+the rates. Coverage is of the mean of that process by the 95 % intervals, and of the largest
+difference between any two groups by the interval of the verdict; "told" is the share of streams
+with an interval at all, the others count as covered.
+"""
+
+import argparse
+from typing import NamedTuple
+
+import numpy as np
+
+from ffml.base import SensitiveColumn
+from ffml.metrics import gap_statistics
+from ffml.metrics.answer import answer
+from ffml.metrics.verdict import KEPT, NOT_KEPT
+
+ASKED, RATE = 0.05, 0.4
+
+
+class Setting(NamedTuple):
+    """A kind of stream."""
+
+    name: str
+    tasks: int
+    size: int  # people of each group and task
+    spread: float = 0.0  # standard deviation of the tasks' gaps
+    correlation: float = 0.0  # of a task's gap with the one before
+    groups: int = 2  # the first is apart from all others
+    giant: int = 1  # how many times as large the first task is
+
+
+SETTINGS = (
+    Setting("5 large tasks", 5, 4000, 0.03),
+    Setting("8 large tasks", 8, 4000, 0.03),
+    Setting("14 large tasks", 14, 4000, 0.03),
+    Setting("24 months of 500", 24, 250),
+    Setting("24 months of 500, unlike", 24, 250, 0.05),
+    Setting("100 tasks of 20", 100, 10),
+    Setting("1,400 tasks of 4", 1400, 2),
+    Setting("40 tasks, one with 9 of 10 people", 40, 50, 0.03, giant=400),
+    Setting("24 large, each like the last (0.5)", 24, 4000, 0.05, 0.5),
+    Setting("24 large, each like the last (0.8)", 24, 4000, 0.05, 0.8),
+    Setting("60 large, each like the last (0.8)", 60, 4000, 0.05, 0.8),
+    Setting("250 large, each like the last (0.9)", 250, 4000, 0.05, 0.9),
+    Setting("24 months, 7 groups", 24, 150, groups=7),
+)
+
+
+def draw(rng: np.random.Generator, setting: Setting, mean: float) -> np.ndarray:
+    """Draw counts ``(T, k, 3, 2)`` of a stream whose mean gap is this; nobody has a label."""
+    gaps = mean + setting.spread * _like_the_last(rng, setting)
+    rates = np.full((setting.tasks, setting.groups), RATE)
+    rates[:, 0] -= gaps
+    sizes = np.full((setting.tasks, 1), setting.size)
+    sizes[0] *= setting.giant
+    chosen = rng.binomial(sizes, np.clip(rates, 0, 1))
+    tables = np.zeros((*chosen.shape, 3, 2), int)
+    tables[..., 2, 0], tables[..., 2, 1] = sizes - chosen, chosen
+    return tables
+
+
+def _like_the_last(rng: np.random.Generator, setting: Setting) -> np.ndarray:
+    noise, r = rng.normal(size=setting.tasks), setting.correlation
+    for t in range(1, setting.tasks):
+        noise[t] = r * noise[t - 1] + np.sqrt(1 - r**2) * noise[t]
+    return noise
+
+
+class Outcome(NamedTuple):
+    """What one stream showed; an interval that cannot be told covers all."""
+
+    pooled: bool
+    long_run: bool
+    typical: bool
+    largest: bool
+    told: bool
+    verdict: str
+
+
+def outcome(setting: Setting, mean: float, seed: int) -> Outcome:
+    """Judge one stream."""
+    tables = draw(np.random.default_rng(seed), setting, mean)
+    first = gap_statistics(tables)[0]  # the second group against the first
+    names = tuple(map(str, range(setting.groups)))
+    found = answer({"group": tables}, [SensitiveColumn("group", names)], [(_NOTION, ASKED)])
+    typical = float(np.hypot(mean, setting.spread))
+    pooled = found["notions"][0]["columns"][0]["pooled"]
+    return Outcome(
+        not (first.pooled_low > mean or first.pooled_high < mean),
+        not (first.long_run_low > mean or first.long_run_high < mean),
+        not (first.typical_low > typical or first.typical_high < typical),
+        not (pooled["low"] > mean or pooled["high"] < mean),
+        bool(np.isfinite(first.pooled_high)),
+        found["notions"][0]["verdict"],
+    )
+
+
+_NOTION = "demographic-parity"
+
+
+def row(setting: Setting, streams: int) -> str:
+    """Return a line of the table: at the very bound, and with no gap at all."""
+    bound = [outcome(setting, ASKED, seed) for seed in range(streams)]
+    even = [outcome(setting, 0.0, seed) for seed in range(streams)]
+    shares = [np.mean([getattr(o, kind) for o in bound]) for kind in Outcome._fields[:5]]
+    verdicts = [
+        np.mean([o.verdict == told for o in some])
+        for some, told in ((bound, KEPT), (bound, NOT_KEPT), (even, KEPT), (even, NOT_KEPT))
+    ]
+    cells = [f"{share:.2f}" for share in (*shares, *verdicts)]
+    return f"| {setting.name} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--streams", type=int, default=400)
+    parser.add_argument("--only", default="", help="settings whose name holds this")
+    options = parser.parse_args()
+    print("| stream | pooled | long run | typical | largest | told | kept at 5 | not kept at 5 |")
+    print("kept at 0 | not kept at 0 |")
+    for setting in SETTINGS:
+        if options.only in setting.name:
+            print(row(setting, options.streams), flush=True)
+
+
+if __name__ == "__main__":
+    main()

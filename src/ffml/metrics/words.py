@@ -1,0 +1,356 @@
+"""The answer in words, the same wherever it is said: terminal, report, card, gate and audit."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+from ffml.base import Ratio
+from ffml.metrics._gaps import NOTIONS
+from ffml.metrics._intervals import MIN_TASKS
+from ffml.metrics.alarm import alarm_sentence
+from ffml.metrics.labels import SELECTIVE_WORDS, LabelShares, selective_sentence
+from ffml.metrics.verdict import KEPT, NOT_KEPT
+
+UNDEFINED = "–"
+_YES = {"1", "1.0", "yes", "y", "true", "t"}
+
+
+def favourable_words(label: str | None, positive: str | None = None) -> str:
+    """Name the favourable outcome as the user does.
+
+    >>> favourable_words("approved", "yes"), favourable_words("default", "0")
+    ('approved', 'default = 0')
+    """
+    plain = positive is None or str(positive).lower() in _YES
+    if not label or (plain and label in ("label", "y")):
+        return ""
+    return label if plain else f"{label} = {positive}"
+
+
+def were_decided(favourable: str) -> str:
+    """Say that people got the favourable decision.
+
+    >>> were_decided("approved"), were_decided("default = 0"), were_decided("")
+    ('were approved', "were decided 'default = 0'", 'were decided positively')
+    """
+    if favourable.isalpha() and favourable.endswith("ed"):
+        return f"were {favourable}"
+    return f"were decided '{favourable}'" if favourable else "were decided positively"
+
+
+def bound_of(notion: Mapping[str, Any]) -> float | Ratio | None:
+    """Return what a notion was asked for: a largest gap, a least ratio, or nothing."""
+    least = notion.get("min_ratio")
+    return notion["max_gap"] if least is None else Ratio(least)
+
+
+def asked_words(notion: str, bound: float | Ratio | None) -> str:
+    """Name what was asked for; the gap of a notion of scores has no unit.
+
+    >>> asked_words("equal-opportunity", 0.05), asked_words("dbc", 0.02)
+    ('equal opportunity within 5 points', 'dbc within 0.02')
+    >>> asked_words("demographic-parity", Ratio(0.8))
+    'demographic parity, the lowest rate at least 80 % of the highest'
+    """
+    if bound is None:
+        return "no fairness"
+    name = notion.replace("-", " ")
+    if isinstance(bound, Ratio):
+        return f"{name}, the lowest rate at least {100 * bound.least:g} % of the highest"
+    return f"{name} within " + (f"{100 * bound:g} points" if notion in NOTIONS else f"{bound:g}")
+
+
+def limit_words(notion: Mapping[str, Any]) -> str:
+    """Write the bound alone: "5 points", or "80 %"."""
+    bound = bound_of(notion)
+    if isinstance(bound, Ratio):
+        return f"{100 * bound.least:g} %"
+    points = f"{100 * (bound or 0.0):g}"
+    return f"{points} point" if points == "1" else f"{points} points"
+
+
+def hundred(rate: float | None) -> str:
+    """Write a share as so many of 100.
+
+    >>> hundred(0.3071), hundred(None)
+    ('30.7 of 100', '–')
+    """
+    return f"{100 * rate:.1f} of 100" if known(rate) else UNDEFINED
+
+
+def in_points(value: float | None) -> str:
+    """Write a gap in percentage points.
+
+    >>> in_points(0.0712), in_points(float("nan"))
+    ('7.1', '–')
+    """
+    return f"{100 * value:.1f}".replace("-", "−") if known(value) else UNDEFINED
+
+
+def known(value: float | None) -> TypeGuard[float]:
+    """Tell a number from what could not be measured."""
+    return value is not None and math.isfinite(value)
+
+
+def whom_words(label: int | None, favourable: str) -> str:
+    """Say of whose label a rate is: everybody's, or those of one label."""
+    if label is None:
+        return ""
+    return f" whose label is {'' if label else 'not '}{favourable or 'favourable'}"
+
+
+def rates_words(fact: Mapping[str, Any], favourable: str) -> str:
+    """Write the rates of a column's groups, of many the highest and the lowest."""
+    rated = sorted(
+        (group for group in fact["groups"] if known(group["rate"])), key=lambda g: -g["rate"]
+    )
+    among = whom_words(fact["label"], favourable)
+    if not rated:
+        return f"by {fact['column']}, nobody{among} was decided about"
+    ends = [rated[0], rated[-1]] if len(rated) > 1 else rated
+    each = " and ".join(f"{hundred(group['rate'])} {group['group']}" for group in ends)
+    which = f", the highest and the lowest of {len(rated)} groups" if len(rated) > 2 else ""
+    return f"{each}{among} {were_decided(favourable)} (by {fact['column']}{which})"
+
+
+def apart_words(fact: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
+    """Say how far apart the rates are, and what was allowed."""
+    bound = bound_of(notion)
+    if not known(fact["gap"]):
+        return "only one group has people"
+    apart = f"{in_points(fact['gap'])} points apart"
+    if isinstance(bound, Ratio):
+        ratio = f"{in_points(fact['ratio'])} %" if known(fact["ratio"]) else "no share"
+        return f"the lowest rate is {ratio} of the highest, you asked for {100 * bound.least:g} %"
+    return apart if bound is None else f"{apart}, you allowed {100 * bound:g}"
+
+
+def fact_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
+    """Say the fact: everybody decided about, the rates furthest apart, and what was allowed."""
+    people, fact, labels = answer["people"], notion["fact"], NOTIONS[notion["notion"]] != (None,)
+    if fact is None:
+        return f"{_capital(notion['notion'])} cannot be measured: {notion['unmeasured']}."
+    so_far = f"Of {_people(people)} decided so far"
+    if labels:
+        so_far = f"Of the {answer['labelled']:,} with a label among {_people(people)} decided"
+    return f"{so_far}, {rates_words(fact, answer['favourable'])}: {apart_words(fact, notion)}."
+
+
+def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
+    """Say of the rule behind the fact: kept, not kept, or what can be told."""
+    verdict, limit = notion["verdict"], limit_words(notion)
+    if verdict == KEPT:
+        return f"Kept: of the rule behind it, {_within(notion)} with 95 % confidence."
+    if verdict == NOT_KEPT:
+        return f"Not kept: {_why_not(notion)}."
+    return f"Whether the rule behind it keeps {limit} {verdict}: {_why_unclear(notion)}."
+
+
+def _within(notion: Mapping[str, Any]) -> str:
+    high = notion["rule"]["high"]
+    if notion.get("min_ratio") is not None:
+        return f"the lowest rate is at least {in_points(1 - high)} % of the highest"
+    return f"the gap is within {in_points(high)} points"
+
+
+def _why_not(notion: Mapping[str, Any]) -> str:
+    """Name the first ground that there is."""
+    limit, rule, alarm = limit_words(notion), notion["rule"], notion["alarm"]
+    by_ratio = notion.get("min_ratio") is not None
+    most = 1 - notion["min_ratio"] if by_ratio else notion["max_gap"]
+
+    def beyond(value: float) -> str:
+        return f"at most {in_points(1 - value)} %" if by_ratio else f"at least {in_points(value)}"
+
+    if known(rule["beyond_chance"]) and rule["beyond_chance"] > most:
+        what = "the ratio" if by_ratio else "the gap"
+        unit = "" if by_ratio else " points"
+        return f"with chance taken out, {what} is {beyond(rule['beyond_chance'])}{unit}"
+    if known(rule["low"]) and rule["low"] > most:
+        what = "the ratio of the rule" if by_ratio else "a gap of the rule"
+        return f"{what} is {beyond(rule['low'])}{'' if by_ratio else ' points'} (95 % confidence)"
+    return f"task {alarm['task']} or one before it broke {limit} ({_alarm_whom(alarm)})"
+
+
+def _alarm_whom(alarm: Mapping[str, Any]) -> str:
+    return f"{alarm['column']}: {alarm['comparison']}"
+
+
+def _why_unclear(notion: Mapping[str, Any]) -> str:
+    if notion["unmeasured"]:
+        return str(notion["unmeasured"])
+    rule, limit = notion["rule"], limit_words(notion)
+    if not known(rule["high"]):
+        return (
+            f"that takes {MIN_TASKS} tasks or more, none with most of the people, that do not"
+            " merely go on as the one before"
+        )
+    more = rule["more_people"]
+    needs = f"; for {limit}, about {more:,} more people" if more else ""
+    return f"{_within(notion)} with 95 % confidence{needs}"
+
+
+def compared_sentences(notion: Mapping[str, Any], by_task: bool) -> list[str]:
+    """Say whom the comparison leaves out: people alone in their task, groups too small to tell."""
+    found = []
+    for column in notion["columns"]:
+        if by_task and column["compared_share"] < 0.95:
+            found.append(
+                f"By {column['column']}, {100 * column['compared_share']:.0f} % of the people could"
+                " be compared with others of their task; the rest count in the pooled rates."
+            )
+        if column["small"]:
+            found.append(
+                f"Too small to tell, and not compared ({column['column']}):"
+                f" {', '.join(column['small'])}."
+            )
+    return found
+
+
+def within_tasks_sentence(column: Mapping[str, Any]) -> str:
+    """Say how far apart groups are within tasks; empty where nobody can be compared there."""
+    long_run, typical = column["long_run"], column["typical"]
+    if not known(long_run["value"]):
+        return ""
+    text = (
+        f"Within tasks by {column['column']}: a long-run gap of {gap_words(long_run)}"
+        f" ({long_run['higher']} above {long_run['lower']})"
+    )
+    if not known(typical["value"]):
+        return f"{text}."
+    size = f"of {gap_words(typical)}"
+    if typical["value"] == 0:  # on few rows that is not the absence of a gap
+        most = f", which leaves room for {in_points(typical['high'])} points"
+        size = "that cannot be told from chance" + (most if known(typical["high"]) else "")
+    return f"{text}, and a typical gap {size}."
+
+
+def gap_words(gap: Mapping[str, Any]) -> str:
+    """Write a gap with the interval of the rule.
+
+    >>> gap_words({"value": 0.011, "low": 0.0, "high": 0.03})
+    '1.1 points (95 % interval 0.0 to 3.0)'
+    """
+    ends = f" (95 % interval {in_points(gap['low'])} to {in_points(gap['high'])})"
+    return f"{in_points(gap['value'])} points" + (ends if known(gap["high"]) else "")
+
+
+def labels_sentence(answer: Mapping[str, Any]) -> str:
+    """Say what missing labels mean; empty where all are there."""
+    if answer["unmeasured"] == SELECTIVE_WORDS:
+        return selective_sentence(LabelShares(**answer["labels"]), answer["favourable"])
+    missing = answer["people"] - answer["labelled"]
+    if not missing:
+        return ""
+    return (
+        f"{missing:,} of {_people(answer['people'])} have no label yet: they count wherever no"
+        " label is needed."
+    )
+
+
+def right_sentence(answer: Mapping[str, Any]) -> str:
+    """Say how often decisions were right, among those with a label."""
+    shares = f"{hundred(answer['positive_share'])} {were_decided(answer['favourable'])}"
+    if answer["unmeasured"]:
+        return f"{shares}; accuracy cannot be measured: {answer['unmeasured']}."
+    accuracy, balanced = (answer[name] for name in ("accuracy", "balanced_accuracy"))
+    return (
+        f"Accuracy {_rate(accuracy)}, balanced accuracy {_rate(balanced)} among the"
+        f" {answer['labelled']:,} with a label; {shares}, and {hundred(answer['label_share'])}"
+        " labels were so."
+    )
+
+
+def notion_sentences(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> list[str]:
+    """Say all of a notion: fact, verdict, who was compared, within tasks, and the alarm."""
+    said = [fact_sentence(answer, notion)]
+    if notion["verdict"] is not None:
+        said.append(rule_sentence(answer, notion))
+    if notion["fact"] is None:
+        return said
+    said += compared_sentences(notion, answer["by_task"])
+    if answer["by_task"]:
+        said += filter(None, map(within_tasks_sentence, notion["columns"]))
+    if notion["alarm"] is not None:
+        said.append(alarm_sentence(notion["alarm"], limit_words(notion)))
+    return said
+
+
+def now_lines(answer: Mapping[str, Any], due: str = "") -> list[str]:
+    """Say first what happened now, then the past in three lines.
+
+    Args:
+        answer: see `ffml.metrics.answer.answer`.
+        due: when the labels of the newest round are due, if that is known.
+    """
+    now, favourable = answer["now"], answer["favourable"]
+    if now is None:
+        return ["Nobody has been decided about yet."]
+    parts = [
+        f"{_people(now['people'])} decided",
+        f"{hundred(now['positive_share'])} {were_decided(favourable)}",
+    ]
+    for notion in now["notions"]:
+        parts += [_now_part(one, notion, favourable) for one in notion["facts"]]
+    missing = now["people"] - now["labelled"]
+    if missing:
+        parts.append(f"labels of {missing:,} due{f' {due}' if due else ''}")
+    return [f"{now['task']}: {'; '.join(parts)}.", *past_lines(answer)]
+
+
+def past_lines(answer: Mapping[str, Any]) -> list[str]:
+    """Say so far and ever in three lines at most."""
+    worst = answer["notions"][0]
+    lines = [fact_sentence(answer, worst)]
+    if worst["verdict"] is not None:
+        lines.append(rule_sentence(answer, worst))
+    if worst["alarm"] is not None and worst["alarm"]["round"] is not None:
+        lines.append(alarm_sentence(worst["alarm"], limit_words(worst)))
+    return lines
+
+
+def _now_part(fact: Mapping[str, Any], notion: Mapping[str, Any], favourable: str) -> str:
+    each = ", ".join(f"{g['group']} {hundred(g['rate'])}" for g in fact["groups"])
+    return f"by {fact['column']}{whom_words(fact['label'], favourable)}: {each}, " + _gap_now(
+        fact, notion
+    )
+
+
+def _gap_now(fact: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
+    if not known(fact["gap"]):
+        return "nobody to compare with"
+    bound = bound_of(notion)
+    if isinstance(bound, Ratio):
+        return f"lowest {in_points(fact['ratio'])} % of the highest (asked {100 * bound.least:g})"
+    asked = "" if bound is None else f" (asked {100 * bound:g})"
+    return f"gap {in_points(fact['gap'])} points{asked}"
+
+
+def sentences(answer: Mapping[str, Any]) -> list[str]:
+    """Say the whole answer, the fact first."""
+    said = [one for notion in answer["notions"] for one in notion_sentences(answer, notion)]
+    said += [_of_scores(*one) for one in answer["of_scores"]]
+    return [*said, *filter(None, [labels_sentence(answer)]), right_sentence(answer)]
+
+
+def _of_scores(notion: str, most: float | None) -> str:
+    asked = asked_words(notion, most)
+    return f"Asked for: {asked}, which is about scores; the rates above are of decisions."
+
+
+def _people(count: int) -> str:
+    return f"{count:,} {'person' if count == 1 else 'people'}"
+
+
+def _capital(notion: str) -> str:
+    name = notion.replace("-", " ")
+    return name[:1].upper() + name[1:]
+
+
+def _rate(value: float | None) -> str:
+    return f"{value:.3f}" if known(value) else UNDEFINED
+
+
+def verdicts(answer: Mapping[str, Any]) -> Sequence[str]:
+    """Return the verdicts of all notions that were asked for."""
+    return [one["verdict"] for one in answer["notions"] if one["verdict"] is not None]
