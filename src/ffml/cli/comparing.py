@@ -50,7 +50,7 @@ def compare_methods(
     start = time.perf_counter()
     console = Console(stderr=as_json, quiet=quiet)
     console.print("[bold]ffml[/bold] · starting JAX and checking what to compare …")
-    from ffml.runs.files import to_json
+    from ffml.recipe.plain import to_json
     from ffml.runs.ownership import check_results
     from ffml.runtime import available_cores, configure
     from ffml.studies.clusters import check_backend

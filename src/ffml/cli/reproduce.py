@@ -76,7 +76,7 @@ def reproduce(
     console.print("[bold]ffml[/bold] · starting JAX and checking what to make …")
     from ffml.cli.values import parse_seeds
     from ffml.research.reproduce import QUICK, Reproduction, Setting, duration
-    from ffml.runs.files import to_json
+    from ffml.recipe.plain import to_json
     from ffml.runtime import available_cores, configure
     from ffml.studies.clusters import check_backend
 
@@ -137,7 +137,7 @@ def _list(made: "Reproduction", as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ffml.runs.files import to_json
+    from ffml.recipe.plain import to_json
 
     rows = [
         {"item": name, "what": item.title, "runs": len(item.cells(made.setting))}

@@ -201,7 +201,7 @@ def play(
 
 def show(console: Console, directory: "RunDirectory", status: str, as_json: bool) -> None:
     """Print the summary of a run."""
-    from ffml.runs.files import to_json
+    from ffml.recipe.plain import to_json
 
     summary = directory.summary(status)
     if as_json:

@@ -46,7 +46,7 @@ def tune_settings(
     """Compute what is missing and choose. Nothing is written before everything is checked."""
     console = Console(stderr=as_json, quiet=quiet)
     console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{options.data}[/bold] …")
-    from ffml.runs.files import to_json
+    from ffml.recipe.plain import to_json
     from ffml.runs.ownership import check_results
     from ffml.runtime import configure
     from ffml.studies.clusters import check_backend

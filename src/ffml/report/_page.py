@@ -11,7 +11,7 @@ from ffml.report._figures import lines as _lines
 from ffml.report._files import Run
 from ffml.report._tiles import tiles, verdicts
 from ffml.report._warnings import warning_lines
-from ffml.runs.judged import planned_rounds
+from ffml.runs.record import planned_rounds
 
 
 def render(run: Run) -> str:

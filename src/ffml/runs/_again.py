@@ -9,6 +9,7 @@ import numpy as np
 from ffml.base import FFMLError, Schema, Task
 from ffml.runs._people import fingerprints, names_of
 from ffml.store import Labels, Round, Store
+from ffml.tables import earlier_period, twin_period
 
 MOST_NAMED = 3  # ids and columns that a message names
 
@@ -60,6 +61,20 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
         len(names),
         Labels(ids, np.array([arrived[n] for n in ids], np.int64), [task.name] * len(ids)),
     )
+
+
+def refuse_disorder(task: str, before: Sequence[str]) -> None:
+    """Refuse a period that comes before one that was played, or is one of them written otherwise."""
+    if twin := twin_period(task, before):
+        raise FFMLError(
+            f"{task!r} and {twin!r}, which was decided about before, are the same period; write it "
+            "in one way"
+        )
+    if later := earlier_period(task, before):
+        raise FFMLError(
+            f"{task!r} is new and comes before {later!r}, which was decided about; a run goes on in "
+            "the order of time: leave it out, or start another run over all periods"
+        )
 
 
 def _by_name(given: Mapping[str, int], labels: Mapping[str, Any]) -> dict[str, int]:

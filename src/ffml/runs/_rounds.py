@@ -2,26 +2,18 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ffml.base import SensitiveColumn
 from ffml.online.drift import Drift
 from ffml.online.judge import Judgement
 from ffml.online.state import Round
 from ffml.online.waiting import Waiting
-from ffml.store import Counts
+from ffml.runs._tables import Tables
 
 _PLAIN = ("n_rows", "n_support", "n_validation", "n_unlabelled", "iterations", "undefined")
 _ARRAYS = ("constraint", "multipliers", "reliability")
-
-
-class Tables(NamedTuple):
-    """Counts of all rounds by protected column: ``(T, k, 3, 2)``, label 2 is not known."""
-
-    decided: dict[str, np.ndarray]
-    unpriced: dict[str, np.ndarray]  # what would have been decided if no gap were bounded
 
 
 def round_document(record: Round) -> dict[str, Any]:
@@ -94,38 +86,6 @@ def judged_again(
     }
     clipped = np.maximum(after, 0) - np.maximum(before, 0)
     return dict(document) | new, after - before, clipped
-
-
-def tables_of(
-    counts: Counts,
-    cells: Mapping[int, Mapping[str, str | None]],
-    columns: Sequence[SensitiveColumn],
-    rounds: int,
-) -> Tables:
-    """Turn the ledger's counts into tables by column.
-
-    Args:
-        counts: of the ledger.
-        cells: the groups of each cell by column; None where a group is not known.
-        columns: the protected ones.
-        rounds: T.
-    """
-    made = counts.decision >= 0  # rows that were adapted to were not decided about
-    round_, cell, label, decision, unpriced, n = (column[made] for column in counts)
-    found = Tables({}, {})
-    for column in columns:
-        codes = {key: _code(column, groups.get(column.name)) for key, groups in cells.items()}
-        group = np.array([codes[one] for one in cell.tolist()], np.int64)
-        known = group >= 0
-        for tables, outcome in ((found.decided, decision), (found.unpriced, unpriced)):
-            tables[column.name] = np.zeros((rounds, len(column.groups), 3, 2), np.int64)
-            place = (round_ - 1, group, np.where(label < 0, 2, label), outcome)
-            np.add.at(tables[column.name], tuple(part[known] for part in place), n[known])
-    return found
-
-
-def _code(column: SensitiveColumn, group: str | None) -> int:
-    return column.groups.index(group) if group in column.groups else -1
 
 
 def _number(value: float) -> float | None:

@@ -1,11 +1,12 @@
 """A run that is open to learn: its ledger, how it plays, and where it stands."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from ffml.base import Schema, Task
+from ffml.base import Schema, Stream, Task
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
 from ffml.online.loop import start, step
@@ -15,10 +16,15 @@ from ffml.recipe.config import RunConfig
 from ffml.recipe.saved import run_config
 from ffml.recipe.schemas import schema_from
 from ffml.recipe.sharing import shared_functions
+from ffml.runs._again import given_again, refuse_disorder
 from ffml.runs._people import Fingerprints, fingerprints, names_of
 from ffml.runs._rounds import round_document
 from ffml.runs._state import StateWriter, read_state
+from ffml.runtime import refuse_differences
+from ffml.scoring.model import SavedModel
+from ffml.scoring.rules import model_of
 from ffml.store import Decided, Store, Transaction
+from ffml.store import Round as LedgerRound
 from ffml.tables import Preprocessor
 from ffml.tables.scaling import RunningScaler
 
@@ -63,6 +69,45 @@ class Session:
         """What all tasks have in common."""
         return self.loop.schema
 
+    def model(self) -> SavedModel:
+        """Return what decisions need of where the run stands."""
+        config, preprocessing = (self.store.document(k) for k in ("config", "preprocessing"))
+        return model_of(self.loop, self.state, config, preprocessing, self.version)
+
+    def update(
+        self, stream: Stream, who: str, watcher: Any = None, most: int | None = None
+    ) -> Iterator[Round]:
+        """Play the tasks of a stream that are new; take labels that have arrived for the others.
+
+        Args:
+            stream: its tasks, in their order.
+            who: does it, for the ledger.
+            watcher: is told of rounds, see `ffml.runs.Watcher`.
+            most: how many tasks of the stream count; None: all.
+        """
+        known = {row.task: row for row in self.store.rounds()}
+        keep_features = bool(self.store.document("keep_features"))
+        for task in islice(stream.tasks(), most):
+            if task.name in known:
+                self._take_labels(known[task.name], task, who)
+                continue
+            refuse_disorder(task.name, list(known))
+            if watcher is not None:
+                watcher.working_on(task)
+            record = self.play(task, who, keep_features)
+            known[task.name] = LedgerRound(len(known) + 1, task.name, "", {})
+            if watcher is not None:
+                watcher.show(record)
+            yield record
+
+    def _take_labels(self, before: LedgerRound, task: Task, who: str) -> None:
+        """Pass over a task that came before; labels that have arrived since are labels."""
+        from ffml.runs._labels import add_labels
+
+        again = given_again(self.store, before, task, self.schema)
+        if again.labels.ids:
+            add_labels(self, again.labels, False, who)
+
     def play(self, task: Task, who: str, keep_features: bool = False) -> Round:
         """Play one task and make it safe."""
         prints = fingerprints(task, self.schema)
@@ -90,6 +135,15 @@ class Session:
             {"round": state.round}, saved.data, saved.parts, saved.new, number
         )
 
+    def forget(self, id: str, tasks: list[str] | None) -> None:
+        """Take a person out of tasks that wait for labels: nothing is learned from them."""
+        waiting = tuple(without(one, id, tasks) for one in self.state.waiting)
+        if any(one is not old for one, old in zip(waiting, self.state.waiting, strict=True)):
+            state = self.state._replace(waiting=waiting)
+            with self.store.transaction("forget", "a person who was waited for") as ledger:
+                self.version = self.put_state(ledger, state)
+            self.state = state
+
     def _put_learned(self, ledger: Transaction, state: LoopState) -> None:
         """Say of tasks that waited and were learned from now that they were."""
         still = {one.round for one in state.waiting if not one.learned}
@@ -106,7 +160,7 @@ def decided_rows(
     version: int,
     x: np.ndarray | None = None,
 ) -> Decided:
-    """Return a task's people as the ledger keeps them; rows that were adapted to have no decision."""
+    """Return a task's people for the ledger; rows that were adapted to have no decision."""
     n = len(task.y)
     probability, decision, unpriced = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
     probability[decided.rows] = decided.probabilities

@@ -13,7 +13,6 @@ from ffml.metrics.reliability import reliability
 from ffml.metrics.summary import summarise
 from ffml.online.state import Round
 from ffml.runs.by_column import by_column
-from ffml.runs.history import round_ceilings
 
 LABEL_FREE = ("dp", "disc", "dbc", "collapsed")  # columns of a round that need no label, by prefix
 
@@ -41,7 +40,7 @@ def run_summary(
     counts = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     tables = {name: measurable(table) for name, table in counts.items()}
     selective = tables[columns[0].name] is not counts[columns[0].name]
-    ceilings = {c.name: np.stack([round_ceilings(r, c.name) for r in rounds]) for c in columns}
+    ceilings = {c.name: np.stack([r.ceilings[c.name] for r in rounds]) for c in columns}
     rows = [
         _averaged(record, selective) | {"n_validation": record.n_validation} for record in rounds
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ffml.research.reproduce._made import Made, TextTable, markdown
 from ffml.store import durable
-from ffml.runs.files import to_json
+from ffml.recipe.plain import to_json
 from ffml.tables.csvfile import frame_text
 
 if TYPE_CHECKING:

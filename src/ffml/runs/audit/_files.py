@@ -8,7 +8,8 @@ from ffml.metrics import GapAlarm
 from ffml.metrics.labels import measurable
 from ffml.runs.audit._judge import Audit, group_rows
 from ffml.store.durable import write_atomically
-from ffml.runs.files import cell, plain, to_json
+from ffml.recipe.plain import plain, to_json
+from ffml.runs.files import cell
 from ffml.runs.gate import to_document
 from ffml.tables.csvfile import table_text
 

@@ -1,7 +1,6 @@
 """A gate for pipelines: does a run keep what was asked of it, and can that be told at all?"""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError, Ratio
@@ -19,7 +18,7 @@ from ffml.runs.gate._finding import (
     VIOLATED,
     Finding,
 )
-from ffml.runs.judged import JudgedRounds, judged_rounds
+from ffml.runs.record import RunRecord
 
 __all__ = [
     "EXIT_CODES",
@@ -40,7 +39,7 @@ __all__ = [
 
 
 def check(
-    run_dir: str | Path,
+    run: RunRecord,
     *,
     max_gap: float | None = None,
     min_ratio: float | None = None,
@@ -58,7 +57,7 @@ def check(
     finding says how many rounds there are.
 
     Args:
-        run_dir: folder of a run.
+        run: what happened.
         max_gap: largest gap between the decision rates of any two groups (0.05: five points).
         min_ratio: smallest share of the highest rate that the lowest one is.
         notion: among whom ``max_gap`` and ``min_ratio`` compare: demographic-parity (the default:
@@ -72,7 +71,6 @@ def check(
     Without any of these limits, what the run was asked for is checked.
     """
     _refuse_misuse(max_gap, min_ratio, notion, min_dp, min_eo, max_violation)
-    run = judged_rounds(Path(run_dir))
     asked = limits(max_gap, min_ratio, notion, min_dp, min_eo)
     if not asked and max_violation is None:
         asked = [one for one in run.asked if one[0] in NOTIONS]
@@ -119,7 +117,7 @@ def to_document(findings: list[Finding]) -> dict[str, Any]:
     return {"verdict": verdict(findings), "findings": [asdict(finding) for finding in findings]}
 
 
-def _rounds_finding(run: JudgedRounds, allow_unfinished: bool) -> Finding:
+def _rounds_finding(run: RunRecord, allow_unfinished: bool) -> Finding:
     of = f" of {run.planned}" if run.planned else ""
     words = f"{run.done}{of} rounds are done, {run.judged} of them judged"
     words += "".join(f"; {note}" for note in run.notes)

@@ -20,11 +20,11 @@ from ffml.runs.gate._finding import (
     finite,
     unmeasured,
 )
-from ffml.runs.judged import JudgedRounds
+from ffml.runs.record import RunRecord
 
 
 def findings_of(
-    run: JudgedRounds, asked: Asked, tasks: Sequence[str] | None = None, by_task: bool = True
+    run: RunRecord, asked: Asked, tasks: Sequence[str] | None = None, by_task: bool = True
 ) -> list[Finding]:
     """Return the fact, the rule and the alarm of everything asked, of everybody decided about.
 
@@ -70,7 +70,7 @@ def notion_findings(found: Mapping[str, Any], notion: Mapping[str, Any]) -> list
     return findings
 
 
-def violation_finding(run: JudgedRounds, most: float) -> Finding:
+def violation_finding(run: RunRecord, most: float) -> Finding:
     """Compare the mean violation of the worst constraint of each round with the largest allowed."""
     measured = run.constraint[np.isfinite(run.constraint).any(1)]
     if not len(measured):

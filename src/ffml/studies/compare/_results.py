@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from ffml.store import durable
-from ffml.runs.files import to_json
-from ffml.runs.snapshot import versions
+from ffml.recipe.plain import to_json
+from ffml.recipe.saved import versions
 from ffml.runtime import available_cores
 from ffml.studies.compare._by_task import summarise_tasks, task_means
 from ffml.studies.compare._figure import draw_comparison

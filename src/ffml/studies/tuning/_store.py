@@ -11,7 +11,7 @@ import pandas as pd
 from ffml.base import FFMLError
 from ffml.store import durable
 from ffml.store.container import Contents, DamagedFileError, pack, read
-from ffml.runs.snapshot import versions
+from ffml.recipe.saved import versions
 from ffml.studies.compare import RunSpec
 
 

@@ -1,0 +1,90 @@
+"""Data that come later: further tasks for a run, and labels of people decided about before."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ffml.base import FFMLError, Stream
+from ffml.recipe.saved import run_config
+from ffml.recipe.schemas import schema_from
+from ffml.recipe.sources import SQL, SQL_URL, open_stream
+from ffml.store import Labels
+from ffml.tables import (
+    Known,
+    Preprocessor,
+    Source,
+    further_stream,
+    open_data,
+    open_further,
+    read_late_labels,
+)
+
+if TYPE_CHECKING:
+    from ffml.runs._run import Run
+
+
+def further_tasks(run: "Run", data: Any, query: str | None, id: str | None) -> Stream:
+    """Open new rows as a stream that is encoded as the run's first table was."""
+    config = run.config
+    if "roles" not in config["data"]:
+        return _own_data_set(run, config, data)
+    roles = dict(config["data"]["roles"]) | ({"id": id} if id else {})
+    preprocessor = Preprocessor.from_json(run.store.document("preprocessing"))
+    schema = schema_from(run.store.document("schema"))
+    known = Known(preprocessor, schema.sensitive, config["data"].get("labels", {}))
+    source = _source(config, data, query, roles["task"])
+    drop = config["run"]["data_options"].get("drop_missing", False)
+    return further_stream(source, roles, known, drop)
+
+
+def late_labels(run: "Run", data: Any, query: str | None, id: str | None) -> Labels:
+    """Read labels of people decided about before."""
+    config = run.config
+    if "roles" not in config["data"]:
+        raise FFMLError(f"{run.store.name} learned a data set, whose labels are all known")
+    roles = config["data"]["roles"]
+    name = id or roles.get("id")
+    if not name:
+        raise FFMLError(
+            f"the rows of {run.store.name} were given without ids; say which column of the labels "
+            "has those that the ledger gave them (--id)"
+        )
+    given = read_late_labels(
+        open_data(data, query),
+        id=name,
+        label=roles["label"],
+        known=config["data"].get("labels", {}),
+        roles=roles,
+    )
+    tasks = None if None in given.tasks else given.tasks
+    return Labels(given.ids, np.asarray(given.labels, np.int64), tasks)
+
+
+def _own_data_set(run: "Run", config: Mapping[str, Any], data: Any) -> Stream:
+    """Open the data set of a run again, to go on after an interruption."""
+    if data not in (None, config["data"]["name"]):
+        raise FFMLError(
+            f"{run.store.name} learned the data set '{config['data']['name']}', which has no "
+            "further tasks; update goes on with runs on tables"
+        )
+    wanted = run_config(config["run"])
+    return open_stream(wanted.data, wanted.data_options, seed=wanted.seed)[0]
+
+
+def _source(config: Mapping[str, Any], data: Any, query: str | None, task: str) -> Source:
+    own = config["run"]
+    if data is None:
+        data = SQL if query else own["data"]
+    if isinstance(data, str) and (data == SQL or "://" in data):
+        url = os.environ.get(SQL_URL) if data == SQL else data
+        if not url:
+            raise FFMLError(
+                f"give the database's address, such as sqlite:///loans.db, or set {SQL_URL}; files "
+                "do not keep it"
+            )
+        return open_further(url, task, query or own["data_options"].get("query"))
+    if query:
+        raise FFMLError(f"--query asks a database, and '{data}' is none; leave it out")
+    return open_further(data, task)
