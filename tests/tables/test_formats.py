@@ -109,5 +109,10 @@ def test_one_function_opens_everything(tmp_path):
     assert open_data("sqlite:///t.db", "select 1").name == "the query on sqlite:///t.db"
     with pytest.raises(FFMLError, match="a database needs --query"):
         open_data("postgresql://ann:secret@h/db")
-    with pytest.raises(FFMLError, match="--query asks a database, and a table in memory is none"):
+    for typo in ("postgresql:/ann:secret@h/db", "ann:secret@h/db", "ann:se/secret@h"):
+        for query in (None, "select 1"):
+            with pytest.raises(FFMLError) as caught:
+                open_data(typo, query)
+            assert "secret" not in str(caught.value)
+    with pytest.raises(FFMLError, match="--query asks a database, and a data frame is none"):
         open_data(FRAME, "select 1")

@@ -200,11 +200,13 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 
 def _ahead(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-    """Call a function for every item, some ahead of time on the other cores."""
-    workers = available_cores()
-    with ThreadPoolExecutor(workers) as pool:
+    """Call a function for every item; items and results are made ahead of time, on all cores."""
+    workers, iterator = available_cores(), iter(items)
+    with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Any]] = deque()
-        for item in items:
+        following = reader.submit(next, iterator, None)
+        while (item := following.result()) is not None:
+            following = reader.submit(next, iterator, None)
             waiting.append(pool.submit(function, item))
             if len(waiting) > workers:
                 yield waiting.popleft().result()

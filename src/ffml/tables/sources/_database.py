@@ -1,5 +1,6 @@
 """Queries on SQLite and PostgreSQL, read in chunks. No message ever shows a password."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -40,11 +41,14 @@ def query_chunks(url: str, query: str) -> Iterator[Chunk]:
 def public_url(url: str) -> str:
     """Return a database's address without user, password and options, to show and to store.
 
+    Every message that shows an address, or what could be one, goes through here. A path stays as
+    it is.
+
     >>> public_url("postgresql://ann:secret@db.example.org:5433/people?sslmode=require")
     'postgresql://db.example.org:5433/people'
     """
     scheme = url.partition("://")[0].partition("+")[0]
-    if scheme == "sqlite":
+    if scheme == "sqlite" or not re.search(r":.*@|://", url):
         return url
     try:
         parts = urlsplit(url)
