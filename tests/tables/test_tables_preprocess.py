@@ -317,8 +317,9 @@ REFUSED = {
         "be a feature; drop it (--drop tags) or turn it into numbers or texts",
     ),
     "mixed": (
-        lambda: pd.DataFrame({"a": ["x", 1]}),
-        "column 'a' mixes kinds of values; make them all numbers or all texts",
+        lambda: pd.DataFrame({"a": [1, 2, "n/a!", 3]}),
+        "column 'a' mixes kinds of values, such as 'n/a!' in row 3; make them all numbers or all "
+        "texts",
     ),
 }
 

@@ -374,6 +374,17 @@ def test_no_room_to_set_rows_aside(tmp_path, monkeypatch):
     )
 
 
+def test_no_usable_temporary_folder(tmp_path, monkeypatch):
+    def nowhere(**_):
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", nowhere)
+    monkeypatch.setattr("tempfile.gettempdir", nowhere)
+    monkeypatch.setattr("ffml.tables.sources._spool.MEMORY_BYTES", 100)
+    with pytest.raises(FFMLError, match=r"^no room to set rows aside \(No usable .*set TMPDIR"):
+        table_stream(as_csv(people(), tmp_path), **ROLES)
+
+
 def test_parquet_types_in_every_part(tmp_path):
     """Dictionaries, decimals and times: as feature, group, task and order."""
     rows = 40

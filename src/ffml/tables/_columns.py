@@ -219,9 +219,20 @@ def _from_columns(names: Iterable[str], columns: Iterable[Any]) -> "pa.Table":
             converted.append(pa.array(values, from_pandas=True))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise FFMLError(
-                f"column {name!r} mixes kinds of values; make them all numbers or all texts"
+                f"column {name!r} mixes kinds of values{_odd(values)}; make them all numbers or "
+                "all texts"
             ) from error
     return pa.table(converted, names=names)
+
+
+def _odd(values: Any) -> str:
+    """Show the first value that is of another kind than most, and its place among the rows."""
+    kinds = [type(value).__name__ for value in values]
+    rare = min((k for k in kinds if k != "NoneType"), key=kinds.count, default=None)
+    if rare is None:
+        return ""
+    place = kinds.index(rare)
+    return f", such as {list(values)[place]!r} in row {place + 1:,}"
 
 
 def num_missing(values: Any) -> int:
