@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from ffml.base import FFMLError
 from ffml.tables import Preprocessor
-from ffml.tables.encode._first import first_categories, middle
+from ffml.tables.encode._encoders import first_categories, middle
 from ffml.tables.encode._fit import ColumnFit, TextAfterNumbers
 
 FRAME = pd.DataFrame(

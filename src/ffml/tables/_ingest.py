@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.tables._roles import Roles
-from ffml.tables._rows import Rows, needed_columns, read_rows, sensitive_names
+from ffml.tables._roles import Roles, Rows, needed_columns, read_rows, sensitive_names
 from ffml.tables._tasks import TaskFit
 from ffml.tables.encode._fit import ColumnFit, TextAfterNumbers
 from ffml.tables.encode._preprocess import Preprocessor
-from ffml.tables.sources._locate import located
-from ffml.tables.sources._source import Source
+from ffml.tables.sources._source import Source, located
 from ffml.tables.sources._spool import Spool
 from ffml.threads import available_cores
 

@@ -8,11 +8,10 @@ from ffml.base import FFMLError
 from ffml.tables.sources._csv import CsvSource
 from ffml.tables.sources._database import public_url
 from ffml.tables.sources._folder import FolderSource, natural_order, stem
-from ffml.tables.sources._frame import ExcelSource, FrameSource
 from ffml.tables.sources._json import JsonSource
-from ffml.tables.sources._parquet import ParquetSource
 from ffml.tables.sources._source import Source, unreadable
 from ffml.tables.sources._sql import SqlSource
+from ffml.tables.sources._typed import ExcelSource, FrameSource, ParquetSource
 
 KINDS: dict[Callable[[Path], Source], tuple[str, ...]] = {
     CsvSource: (".csv", ".tsv", ".txt"),
