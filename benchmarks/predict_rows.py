@@ -21,7 +21,7 @@ from ffml.runs.directory import RunDirectory
 from ffml.scoring.table import decide, predict_table, write_decisions
 from ffml.tables import Preprocessor, TableStream, open_table
 from ffml.tables.scaling import RunningScaler
-from ffml.tables.sources._frame import FrameSource
+from ffml.tables.sources._typed import FrameSource
 
 
 def random_table(rows: int) -> pa.Table:

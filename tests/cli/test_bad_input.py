@@ -245,3 +245,10 @@ def test_a_config_repeats_a_run(tmp_path, run_main):
     assert run_main("run", "--config", "one/config.json", "--quiet", "--out", "two")[0] == 0
     one, two = ((tmp_path / name / "rounds.csv").read_bytes() for name in ("one", "two"))
     assert one == two
+
+
+@pytest.mark.parametrize("words", [["run", "adult", "--out"], ["inspect"], ["label", "runs/x"]])
+def test_a_name_that_is_no_text_is_refused(words, tmp_path, run_main):
+    code, _, err = run_main(*words, "a\udcff")
+    assert (code, err) == (2, "error: the name 'a\\udcff' is not in UTF-8; choose another\n")
+    assert not list(tmp_path.iterdir())

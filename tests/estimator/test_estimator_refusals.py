@@ -151,7 +151,8 @@ REFUSED_BY_FIT = {
     ),
     "mixed groups": (
         {"sensitive_features": holding(SEX.tolist(), 1)},
-        "column 'sensitive_feature' mixes kinds of values; make them all numbers or all texts",
+        "column 'sensitive_feature' mixes kinds of values, such as 1 in row 1; make them all "
+        "numbers or all texts",
     ),
     "missing task": (
         {"tasks": holding(TOWN, None)},

@@ -8,10 +8,9 @@ from sklearn.metrics import roc_auc_score
 
 from ffml.base import FFMLError, Stream
 from ffml.tables import describe, inspect, table_stream
-from ffml.tables.inspection._detect import detectable_gap
-from ffml.tables.inspection._mistakes import area_under_curve
-from ffml.tables.inspection._names import protected_columns
-from ffml.tables.inspection._units import scale_change
+from ffml.tables.inspection._changes import scale_change
+from ffml.tables.inspection._inspect import detectable_gap
+from ffml.tables.inspection._mistakes import area_under_curve, protected_columns
 
 ROLES = {"label": "y", "sensitive": "sex", "task": "town"}
 

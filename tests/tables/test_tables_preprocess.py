@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from ffml.base import FFMLError
 from ffml.tables import Preprocessor
-from ffml.tables.encode._first import first_categories, middle
+from ffml.tables.encode._encoders import first_categories, middle
 from ffml.tables.encode._fit import ColumnFit, TextAfterNumbers
 
 FRAME = pd.DataFrame(
@@ -317,8 +317,9 @@ REFUSED = {
         "be a feature; drop it (--drop tags) or turn it into numbers or texts",
     ),
     "mixed": (
-        lambda: pd.DataFrame({"a": ["x", 1]}),
-        "column 'a' mixes kinds of values; make them all numbers or all texts",
+        lambda: pd.DataFrame({"a": [1, 2, "n/a!", 3]}),
+        "column 'a' mixes kinds of values, such as 'n/a!' in row 3; make them all numbers or all "
+        "texts",
     ),
 }
 

@@ -79,7 +79,7 @@ def assert_same_tasks(stream, frame, names):
 @pytest.mark.parametrize("small_batches", [True, False])
 def test_tasks_hold_the_rows_of_the_table(tmp_path, kind, clustered, small_batches, monkeypatch):
     if small_batches:
-        for place in ("sources._parquet.BATCH_ROWS", "sources._database.CHUNK_ROWS"):
+        for place in ("sources._typed.BATCH_ROWS", "sources._database.CHUNK_ROWS"):
             monkeypatch.setattr(f"ffml.tables.{place}", 7)
         monkeypatch.setattr("ffml.tables._ingest.MAX_HELD_ROWS", 7)
         monkeypatch.setattr("ffml.tables.sources._csv.BLOCK_BYTES", 100)
@@ -108,7 +108,7 @@ def test_any_arrangement_of_rows(tmp_path, towns, run, kind):
     frame.loc[: len(towns) - 1, "town"] = [f"town {town}" for town in towns]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ffml.tables._ingest.MAX_HELD_ROWS", run)
-        patch.setattr("ffml.tables.sources._parquet.BATCH_ROWS", run)
+        patch.setattr("ffml.tables.sources._typed.BATCH_ROWS", run)
         stream = table_stream(SOURCES[kind](frame, tmp_path), **ROLES)
         assert_same_tasks(stream, frame, frame["town"].unique())
 
@@ -372,6 +372,17 @@ def test_no_room_to_set_rows_aside(tmp_path, monkeypatch):
         "no room to set rows aside in spool (No space left on device); make room or set TMPDIR to "
         "another folder"
     )
+
+
+def test_no_usable_temporary_folder(tmp_path, monkeypatch):
+    def nowhere(**_):
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", nowhere)
+    monkeypatch.setattr("tempfile.gettempdir", nowhere)
+    monkeypatch.setattr("ffml.tables.sources._spool.MEMORY_BYTES", 100)
+    with pytest.raises(FFMLError, match=r"^no room to set rows aside \(No usable .*set TMPDIR"):
+        table_stream(as_csv(people(), tmp_path), **ROLES)
 
 
 def test_parquet_types_in_every_part(tmp_path):

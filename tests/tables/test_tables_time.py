@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ffml.base import FFMLError
-from ffml.tables import open_sql, open_table, table_stream
+from ffml.tables import (
+    canonical_period,
+    earlier_period,
+    empty_periods,
+    open_sql,
+    open_table,
+    table_stream,
+    twin_period,
+)
 from ffml.tables._time import UNITS, parse_time, periods
 
 WRITTEN = {
@@ -302,3 +310,30 @@ def test_missing_times_are_refused_or_left_out(tmp_path):
 def test_options_of_time_without_a_column(tmp_path):
     with pytest.raises(FFMLError, match="--by is about a column of times; name it with --time"):
         table_stream(as_csv(loans(), tmp_path), **ROLES, task="when", by="day")
+
+
+def test_one_period_written_in_two_ways_is_noticed(tmp_path):
+    frame = loans(shuffled=False)
+    half = len(frame) // 2
+    frame["month"] = ["2024-9"] * half + ["2024-09"] * (len(frame) - half)
+    source = as_csv(frame.drop(columns="when"), tmp_path)
+    with pytest.raises(FFMLError, match=r"tasks '2024-9' and '2024-09' are one period written in"):
+        table_stream(source, **ROLES, task="month")
+    assert table_stream(source, **ROLES, time="month").task_names == ("2024-09",)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("gap", [1, 2, 5])
+def test_periods_between_are_empty_and_earlier_ones_are_noticed(unit, gap):
+    days = pd.date_range("2019-12-28", periods=3000).strftime("%Y-%m-%d")
+    names = list(dict.fromkeys(periods(pa.array(days), "when", unit).to_pylist()))[:8]
+    assert empty_periods([names[0], names[gap + 1]]) == names[1 : gap + 1]
+    assert empty_periods(names) == []
+    assert earlier_period(names[0], names[1:4]) == names[3]
+    assert earlier_period(names[4], names[:4]) is None
+
+
+def test_times_of_one_day_are_not_one_period():
+    assert canonical_period("2024-01-01 10:00") != canonical_period("2024-01-01 11:00")
+    assert twin_period("Sep 2024", ["2024-08", "2024-9"]) == "2024-9"
+    assert twin_period("2024-09", ["2024-09", "2024-10"]) is None

@@ -40,6 +40,7 @@ for command in COMMANDS:
 def main() -> None:
     """Run the command line; a mistake is one line on stderr and exit code 2."""
     try:
+        _refuse_odd_words(sys.argv[1:])
         code = app(standalone_mode=False)
     except FFMLError as error:
         _fail(str(error))
@@ -50,6 +51,15 @@ def main() -> None:
         page = " ".join(["ffml", *(word for word in sys.argv[1:2] if word in known)])
         _fail(f"{' '.join(error.format_message().split())} (see '{page} --help')")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse_odd_words(words: list[str]) -> None:
+    """Refuse what is not UTF-8, such as a folder's name: no file could keep it."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise FFMLError(f"the name {word!a} is not in UTF-8; choose another") from None
 
 
 def _fail(message: str) -> None:

@@ -68,9 +68,10 @@ def find_data(data: str | None, options: dict[str, Any]) -> Found:
     if data is None:
         raise FFMLError("give a data set (see 'ffml datasets'), a table's path, or a database")
     if not is_table(data):
-        return Found(find(data).name, options)
+        return Found(find(public_url(data)).name, options)  # it may be an address with a typo
     if "query" in options:
-        raise FFMLError(f"--query asks a database, and '{data}' is none; leave it out")
+        shown = public_url(data)
+        raise FFMLError(f"--query asks a database, and '{shown}' is none; leave it out")
     return _table(str(Path(data).resolve()), options)
 
 

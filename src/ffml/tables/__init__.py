@@ -1,25 +1,28 @@
 """Your own tables: reading them, turning columns into features, cutting them into tasks."""
 
 from ffml.border import public_address as public_url
-from ffml.tables._columns import as_table, num_missing, refuse_sparse
+from ffml.tables._columns import as_table, refuse_sparse
 from ffml.tables._decision_roles import DecisionRoles
 from ffml.tables._decisions import Decisions, read_decisions
-from ffml.tables._further import further_stream, open_further
-from ffml.tables._groups import sensitive_column
-from ffml.tables._labels import label_values, needs_positive
-from ffml.tables._later import LateLabels, labelled_task, read_late_labels
+from ffml.tables._labels import label_values, needs_positive, sensitive_column
+from ffml.tables._later import (
+    LateLabels,
+    further_stream,
+    labelled_task,
+    open_further,
+    read_late_labels,
+)
 from ffml.tables._order import canonical_period, earlier_period, empty_periods, twin_period
-from ffml.tables._roles import Roles, refuse_unknown, role_texts
+from ffml.tables._roles import Roles, refuse_unknown
 from ffml.tables._settle import open_formats
 from ffml.tables._stream import Known, TableStream, table_stream
+from ffml.tables._values import num_missing, role_texts
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.inspection._describe import describe
-from ffml.tables.inspection._guess import Guess, fitting, guess_roles, usually
+from ffml.tables.inspection._guess import ColumnLook, Guess, fitting, guess_roles, look, usually
 from ffml.tables.inspection._inspect import Inspection, inspect
-from ffml.tables.inspection._look import ColumnLook, look
-from ffml.tables.sources._locate import located
 from ffml.tables.sources._open import open_data, open_frame, open_sql, open_table
-from ffml.tables.sources._source import Source
+from ffml.tables.sources._source import Source, located
 
 __all__ = [
     "ColumnLook",

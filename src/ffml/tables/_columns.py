@@ -1,8 +1,7 @@
 """Any table that people hold (NumPy, pandas, polars, pyarrow) as Arrow columns."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +10,6 @@ from ffml.base import FFMLError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-LARGEST = 1e30  # beyond it, squares and single precision leave the range of numbers
 
 
 def as_table(data: Any, names: Sequence[str] | None = None) -> "pa.Table":
@@ -85,130 +82,6 @@ def without_index(names: Iterable[str]) -> list[str]:
     return [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
 
 
-def is_number(kind: "pa.DataType") -> bool:
-    """Tell whether a column's values are numbers or booleans."""
-    from pyarrow import types
-
-    return (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal(kind)
-        or types.is_boolean(kind)
-    )
-
-
-def is_text(kind: "pa.DataType") -> bool:
-    """Tell whether a column's values are texts or declared categories."""
-    from pyarrow import types
-
-    # By its name, since older versions of Arrow do not know the last one.
-    return types.is_dictionary(kind) or str(kind) in ("string", "large_string", "string_view")
-
-
-def is_time(kind: "pa.DataType") -> bool:
-    """Tell whether a column's values are dates, times or durations."""
-    from pyarrow import types
-
-    return types.is_temporal(kind)
-
-
-class BadValue(FFMLError):
-    """A value that a column must not hold: what is wrong, and what would help.
-
-    Args:
-        column: its name.
-        wrong: what is wrong.
-        help: the remedy.
-        is_bad: tells such values, so that the first one's row can be found (see `row_of`).
-    """
-
-    def __init__(
-        self, column: str, wrong: str, help: str, is_bad: Callable[[Any], np.ndarray]
-    ) -> None:
-        super().__init__(f"{wrong}; {help}")
-        self.column, self.wrong, self.help, self.is_bad = column, wrong, help, is_bad
-
-
-def numbers(values: Any, name: str) -> np.ndarray:
-    """Return a column as float64, missing values as NaN; texts are read as numbers."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(values.type) or is_text(values.type):
-        values = texts(values)
-    try:
-        found = values.cast(pa.float64(), safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        strays = values.filter(pa.array(no_number(values))).to_pylist() or [str(values.type)]
-        raise BadValue(
-            name,
-            f"column {name!r} held numbers when it was fitted and now holds {strays[0]!r}",
-            "correct the value or leave it empty",
-            no_number,
-        ) from error
-    found = np.asarray(found)
-    refuse_extremes(found, name)
-    return found
-
-
-def no_number(values: Any) -> np.ndarray:
-    """Tell which values are no numbers; missing ones could be."""
-    import pyarrow as pa
-
-    def is_stray(value: Any) -> bool:
-        try:
-            pa.array([value]).cast(pa.float64(), safe=False)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return True
-        return False
-
-    found = texts(values) if is_text(values.type) else values
-    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        found.cast(pa.float64(), safe=False)
-        return np.zeros(len(found), bool)
-    return np.array([is_stray(value) for value in found.to_pylist()], bool)
-
-
-def refuse_extremes(found: np.ndarray, name: str) -> None:
-    """Refuse infinite and huge numbers."""
-    largest = np.fmax.reduce(np.abs(found), initial=0.0)
-    if largest <= LARGEST:
-        return
-    wrong, help = f"column {name!r} holds infinite values", "make them missing"
-    if not np.isinf(largest):
-        wrong = f"column {name!r} holds {largest:.3g}, and {LARGEST:.0e} is the limit"
-        help = "rescale the column or make such values missing"
-    raise BadValue(name, wrong, help, lambda values: np.abs(numbers_of(values)) >= largest)
-
-
-def numbers_of(values: Any) -> np.ndarray:
-    """Return a column of numbers, or of texts that all are, as float64."""
-    import pyarrow as pa
-
-    return np.asarray((texts(values) if is_text(values.type) else values).cast(pa.float64(), False))
-
-
-def texts(values: Any) -> Any:
-    """Return a column as texts, whatever it held: 1.0 becomes "1", True becomes "true".
-
-    White space around a text is dropped, so that "F " is "F"; a text of nothing else is missing.
-
-    >>> import pyarrow as pa
-    >>> texts(pa.array(["F ", "F", " "])).to_pylist()
-    ['F', 'F', None]
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if pa.types.is_floating(values.type):
-        values = pc.if_else(pc.is_nan(values), None, values)
-    if not is_text(values.type):
-        return values.cast(pa.string())
-    trimmed = pc.utf8_trim_whitespace(values.cast(pa.string()))
-    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
-
-
 def _from_columns(names: Iterable[str], columns: Iterable[Any]) -> "pa.Table":
     import pyarrow as pa
 
@@ -219,16 +92,20 @@ def _from_columns(names: Iterable[str], columns: Iterable[Any]) -> "pa.Table":
             converted.append(pa.array(values, from_pandas=True))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise FFMLError(
-                f"column {name!r} mixes kinds of values; make them all numbers or all texts"
+                f"column {name!r} mixes kinds of values{_odd(values)}; make them all numbers or "
+                "all texts"
             ) from error
     return pa.table(converted, names=names)
 
 
-def num_missing(values: Any) -> int:
-    """Count the values of a column that are missing."""
-    import pyarrow.compute as pc
-
-    return pc.sum(pc.is_null(values, nan_is_null=True)).as_py() or 0
+def _odd(values: Any) -> str:
+    """Show the first value that is of another kind than most, and its place among the rows."""
+    kinds = [type(value).__name__ for value in values]
+    rare = min((k for k in kinds if k != "NoneType"), key=kinds.count, default=None)
+    if rare is None:
+        return ""
+    place = kinds.index(rare)
+    return f", such as {list(values)[place]!r} in row {place + 1:,}"
 
 
 def refuse_broken(batch: "pa.RecordBatch", name: str) -> None:

@@ -14,10 +14,10 @@ from ffml.tables._decision_roles import (
     settled,
     task_column,
 )
-from ffml.tables._groups import MAX_GROUPS, sensitive_column
-from ffml.tables._roles import role_texts
-from ffml.tables._rows import CROSS
+from ffml.tables._labels import MAX_GROUPS, sensitive_column
+from ffml.tables._roles import CROSS
 from ffml.tables._time import periods
+from ffml.tables._values import role_texts
 from ffml.tables.sources._source import Source
 
 if TYPE_CHECKING:

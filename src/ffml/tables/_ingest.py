@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.tables._roles import Roles
-from ffml.tables._rows import Rows, needed_columns, read_rows, sensitive_names
+from ffml.tables._roles import Roles, Rows, needed_columns, read_rows, sensitive_names
 from ffml.tables._tasks import TaskFit
 from ffml.tables.encode._fit import ColumnFit, TextAfterNumbers
 from ffml.tables.encode._preprocess import Preprocessor
-from ffml.tables.sources._locate import located
-from ffml.tables.sources._source import Source
+from ffml.tables.sources._source import Source, located
 from ffml.tables.sources._spool import Spool
 from ffml.threads import available_cores
 
@@ -200,11 +198,13 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 
 def _ahead(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-    """Call a function for every item, some ahead of time on the other cores."""
-    workers = available_cores()
-    with ThreadPoolExecutor(workers) as pool:
+    """Call a function for every item; items and results are made ahead of time, on all cores."""
+    workers, iterator = available_cores(), iter(items)
+    with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Any]] = deque()
-        for item in items:
+        following = reader.submit(next, iterator, None)
+        while (item := following.result()) is not None:
+            following = reader.submit(next, iterator, None)
             waiting.append(pool.submit(function, item))
             if len(waiting) > workers:
                 yield waiting.popleft().result()

@@ -1,7 +1,7 @@
 """Tasks that are named by times come in the order of time, each period once and none left out."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ffml.base import FFMLError
 from ffml.tables._time import (
@@ -16,10 +16,11 @@ from ffml.tables._time import (
 
 
 def refuse_disorder(column: str, tasks: Sequence[str]) -> None:
-    """Refuse tasks that are named by times and come in another order.
+    """Refuse tasks that are named by times and come in another order, or twice.
 
     >>> refuse_disorder("month", ["2024-01", "2024-02"])
     """
+    _refuse_twins(column, tasks)
     readings = [_all_moments(tasks, f) for f in (None, *(_both_orders(tasks)))]
     known = [moments for moments in readings if moments]
     if not known or any(moments == sorted(moments) for moments in known):
@@ -32,6 +33,17 @@ def refuse_disorder(column: str, tasks: Sequence[str]) -> None:
         f"{tasks[late]!r}; play the tasks in time order with --time '{column}'{by}, or by another "
         "column with --set data.order=COLUMN"
     )
+
+
+def _refuse_twins(column: str, tasks: Sequence[str]) -> None:
+    names: dict[str, str] = {}
+    for task in tasks if _all_moments(tasks, None) else ():
+        other = names.setdefault(canonical_period(task), task)
+        if other != task:
+            raise FFMLError(
+                f"tasks {other!r} and {task!r} are one period written in two ways; write it in "
+                f"one way, or give --time '{column}'"
+            )
 
 
 def _all_moments(tasks: Sequence[str], date_format: str | None) -> list[Moment]:
@@ -62,11 +74,13 @@ def canonical_period(name: str) -> str:
     >>> canonical_period("2024-9"), canonical_period("Sep 2024"), canonical_period("site 7")
     ('2024-09', '2024-09', 'site 7')
     """
-    found = _all_moments([name], None)
-    return period_name(found[0].date, found[0].unit) if found else name
+    moment = parse_time(name)
+    if moment is None or (name.isdigit() and not 1900 <= moment.date.year <= 2100):
+        return name
+    return period_name(moment.date, moment.unit)
 
 
-def twin_period(name: str, played: Sequence[str]) -> str | None:
+def twin_period(name: str, played: Iterable[str]) -> str | None:
     """Return a task that is the same period as this one, written in another way.
 
     >>> twin_period("2024-9", ["2024-08", "2024-09"])

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
-from ffml.tables._groups import refuse_new_groups, sensitive_column
 from ffml.tables._ingest import Ingest
-from ffml.tables._labels import label_values
+from ffml.tables._labels import label_values, refuse_new_groups, sensitive_column
 from ffml.tables._play import TaskReader
 from ffml.tables._roles import Roles
 from ffml.tables._settle import check_time, settle_time

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ffml.base import FFMLError
+from ffml.tables._values import role_texts
 
 UNITS = ("day", "week", "month", "quarter", "year")
 # Which periods a value can be counted into: a week may lie in two months.
@@ -91,8 +92,6 @@ def time_texts(values: Any, name: str) -> Any:
     """Return a column of times as texts, without the time of day; typed times as ISO dates."""
     import pyarrow as pa
     import pyarrow.compute as pc
-
-    from ffml.tables._roles import role_texts
 
     kind = values.type
     if pa.types.is_time(kind) or pa.types.is_duration(kind):

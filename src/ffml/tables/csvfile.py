@@ -109,7 +109,7 @@ def _guarded(values: "pa.Array") -> "pa.Array":
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from ffml.tables._columns import is_text
+    from ffml.tables._values import is_text
 
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)

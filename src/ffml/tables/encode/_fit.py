@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.tables._columns import is_number, is_text, is_time, numbers, refuse_extremes, texts
-from ffml.tables.encode._encoders import Categorical, Encoder, Numeric
-from ffml.tables.encode._first import MAX_CATEGORIES, first_categories, middle
+from ffml.tables._values import is_number, is_text, is_time, numbers, refuse_extremes, texts
+from ffml.tables.encode._encoders import (
+    MAX_CATEGORIES,
+    Categorical,
+    Encoder,
+    Numeric,
+    first_categories,
+    middle,
+)
 from ffml.tables.encode._suspects import FirstTexts
 
 MAX_CODES = 10_000  # different texts of a column that are told by number; more stay texts

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.tables._columns import as_matrix, as_table, refuse_extremes, refuse_sparse
+from ffml.tables._columns import as_matrix, as_table, refuse_sparse
+from ffml.tables._values import refuse_extremes
 from ffml.tables.encode._encoders import Categorical, Encoder, Numeric, encoder_from_json
 from ffml.tables.encode._fit import ColumnFit
 

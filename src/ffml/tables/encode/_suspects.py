@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from ffml.base import FFMLError
-from ffml.tables._columns import BadValue, no_number
+from ffml.tables._values import BadValue, no_number
 
 FEW = 50  # so many different texts can be categories, whatever they look like
 LOOKED_AT = 10_000  # how many texts are looked at, from the first row on

@@ -43,8 +43,8 @@ class JsonSource:
         """Read some columns in batches; a key that an object lacks is missing."""
         chosen = ", ".join(f"{self._types[c]} AS {_quoted(c)}" for c in columns)
         with self._connected() as connection:
-            reader = connection.execute(f"SELECT {chosen} FROM {self._rows}")
-            yield from reader.to_arrow_reader(BATCH_ROWS)
+            rows = connection.sql(f"SELECT {chosen} FROM {self._rows}")
+            yield from rows.to_arrow_reader(BATCH_ROWS)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the file's bytes."""

@@ -6,12 +6,12 @@ from typing import Any
 
 from ffml.base import FFMLError
 from ffml.tables.sources._csv import CsvSource
+from ffml.border import public_address as public_url
 from ffml.tables.sources._folder import FolderSource, natural_order, stem
-from ffml.tables.sources._frame import ExcelSource, FrameSource
 from ffml.tables.sources._json import JsonSource
-from ffml.tables.sources._parquet import ParquetSource
 from ffml.tables.sources._source import Source, unreadable
 from ffml.tables.sources._sql import SqlSource
+from ffml.tables.sources._typed import ExcelSource, FrameSource, ParquetSource
 
 KINDS: dict[Callable[[Path], Source], tuple[str, ...]] = {
     CsvSource: (".csv", ".tsv", ".txt"),
@@ -35,7 +35,7 @@ def open_data(data: Any, query: str | None = None) -> Source:
             raise FFMLError("a database needs --query, such as --query 'SELECT * FROM loans'")
         return open_sql(data, query)
     if query:
-        shown = f"'{data}'" if isinstance(data, str | Path) else "a table in memory"
+        shown = f"'{public_url(str(data))}'" if isinstance(data, str | Path) else "a data frame"
         raise FFMLError(f"--query asks a database, and {shown} is none; leave it out")
     if isinstance(data, str | Path):
         return open_table(data)
@@ -53,7 +53,8 @@ def open_table(path: str | Path) -> Source:
     try:
         path.stat()
     except FileNotFoundError as error:
-        raise FFMLError(f"no such file or folder: {path}; check the path") from error
+        shown = public_url(str(path))
+        raise FFMLError(f"no such file or folder: {shown}; check the path") from error
     except OSError as error:
         raise unreadable(path, error) from error
     if path.is_dir():

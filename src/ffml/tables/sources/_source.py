@@ -3,13 +3,18 @@
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 from ffml.base import FFMLError
+from ffml.tables._values import BadValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 BATCH_ROWS = 65536
 
@@ -57,3 +62,45 @@ def unreadable(path: Path, error: OSError) -> FFMLError:
     """Say that a file cannot be opened, and why."""
     reason = os.strerror(error.errno) if error.errno else str(error)
     return FFMLError(f"cannot read {path}: {reason}; check the path and rights")
+
+
+class Place(NamedTuple):
+    """The first bad value of a column, and how many more there are."""
+
+    value: Any
+    row: int  # as a spreadsheet counts: a CSV file's header is row 1
+    file: str  # of a folder
+    more: int
+
+
+@contextmanager
+def located(source: Source) -> Iterator[None]:
+    """Say in which row a value is that turns out to be bad."""
+    try:
+        yield
+    except BadValue as error:
+        place = _place(source, error)
+        if place is None:
+            raise
+        shown = "" if repr(place.value) in error.wrong else f"{place.value!r} in "
+        of = f" of {place.file}" if place.file else ""
+        more = f", and {place.more:,} more" if place.more else ""
+        where = f"({shown}row {place.row:,}{of}{more})"
+        raise FFMLError(f"{error.wrong} {where}; {error.help}") from error
+
+
+def _place(source: Source, error: BadValue) -> Place | None:
+    """Go through the column once more; nobody waits for a message."""
+    first: Place | None = None
+    for part in getattr(source, "files", (source,)):
+        file = part.name if part is not source else ""
+        row = 2 if part.has_header else 1
+        for batch in part.batches([error.column]):
+            bad = np.flatnonzero(error.is_bad(batch.column(0)))
+            if first is not None:
+                first = first._replace(more=first.more + len(bad))
+            elif len(bad):
+                value = batch.column(0)[int(bad[0])].as_py()
+                first = Place(value, row + int(bad[0]), file, len(bad) - 1)
+            row += len(batch)
+    return first
