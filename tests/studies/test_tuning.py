@@ -14,7 +14,8 @@ from playing import Player
 from ffml.base import FFMLError
 from ffml.methods import METHODS
 from ffml.online.judge import NO_DECISION
-from ffml.online.loop import arrive, is_judged, learn_or_wait, pair
+from ffml.online.learn import learn_or_wait
+from ffml.online.loop import arrive, is_judged, pair
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
 from ffml.recipe.recipes import Recipe, known_settings

@@ -8,7 +8,6 @@ import jax
 import numpy as np
 
 from ffml.base import (
-    LabelledTask,
     Learner,
     Pair,
     Problem,
@@ -16,7 +15,7 @@ from ffml.base import (
     Task,
     pair_of,
 )
-from ffml.draws import DRAW, KEEP, SPLIT, draws
+from ffml.draws import SPLIT, draws
 from ffml.online.decide import (
     Known,
     decided_about,
@@ -36,16 +35,11 @@ from ffml.online.judge import (
     not_judged,
     split_rows,
 )
-from ffml.online.memory import (
-    Memory,
-    draw_tasks,
-    padded_rows,
-    padded_tasks,
-    remember,
-)
+from ffml.online.learn import learn_or_wait
+from ffml.online.memory import Memory
 from ffml.online.state import Loop, LoopState, Round
-from ffml.online.waiting import Waiting, labelled_rows, split_by_label
-from ffml.runtime import compiled, shard_tasks
+from ffml.online.waiting import split_by_label
+from ffml.runtime import compiled
 from ffml.tables.scaling import RunningScaler
 from ffml.threads import one_thread
 
@@ -57,13 +51,6 @@ class Arrived(NamedTuple):
     as_it_came: Task  # the same before they were standardised
     rows: Split  # who supports the decision and who is decided about
     drift: tuple[Drift, ...]
-
-
-class Learned(NamedTuple):
-    """What learning took, and the numbers that a method wants to show."""
-
-    iterations: int
-    extra: dict[str, float]
 
 
 def start(
@@ -142,7 +129,7 @@ def arrive(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Arrived
     rows = _split(loop, state, task)
     people = rows.validation if len(rows.validation) else rows.support
     state = state._replace(recent=met_lately(state.recent, described.x[people]))
-    standardised = described._replace(x=_scaled(state, described.x))
+    standardised = described._replace(x=state.scaled(described.x))
     return state, Arrived(standardised, described, rows, drift)
 
 
@@ -150,29 +137,6 @@ def is_judged(loop: Loop, round_: int, arrived: Arrived) -> bool:
     """Tell whether a round is judged, rather than only learned from."""
     judges = len(arrived.rows.validation) >= loop.judge_min_rows
     return (round_ > loop.judge_after and judges) or bool((arrived.task.y < 0).any())
-
-
-def learn_or_wait(
-    loop: Loop, state: LoopState, task: Task, decided: Decided
-) -> tuple[LoopState, Learned]:
-    """End a round: learn from its task as it came, or let it wait for labels."""
-    if not loop.label_delay and (task.y >= 0).all():
-        return _learn(loop, state, task, state.round)
-    waiting = (*state.waiting, Waiting(state.round, task, decided))
-    return learn_due(loop, state._replace(waiting=waiting))
-
-
-def learn_due(loop: Loop, state: LoopState) -> tuple[LoopState, Learned]:
-    """Learn from the waiting tasks whose labels are there."""
-    total = Learned(0, {})
-    for one in state.waiting:
-        if one.is_due(state.round, loop.label_delay, loop.shots):
-            state, learned = _learn(loop, state, labelled_rows(one.task), one.round)
-            total = Learned(total.iterations + learned.iterations, learned.extra)
-            left = (w._replace(learned=True) if w is one else w for w in state.waiting)
-            waiting = tuple(w for w in left if not (w.learned and w.complete))
-            state = state._replace(waiting=waiting)
-    return state, total
 
 
 def play(problem: Problem, learner: Learner, stream: Stream, **settings: Any) -> Iterator[Round]:
@@ -192,10 +156,6 @@ def play(problem: Problem, learner: Learner, stream: Stream, **settings: Any) ->
         yield record
 
 
-def _scaled(state: LoopState, x: np.ndarray) -> np.ndarray:
-    return x if state.scaler is None else state.scaler.transform(x)
-
-
 def _split(loop: Loop, state: LoopState, task: Task) -> Split:
     if loop.label_delay:
         return Split(np.arange(0), np.arange(len(task.y)))
@@ -209,42 +169,10 @@ def _judged(loop: Loop, before: LoopState, arrived: Arrived) -> tuple[Split, Dec
     task, rows = arrived.as_it_came, arrived.rows
     if not is_judged(loop, before.round + 1, arrived):
         return NOBODY, NO_DECISION, not_judged(loop.problem, loop.schema)
-    where = _where(before.round + 1, task)
+    where = before._replace(round=before.round + 1).where(task)
     rule = find_rule(loop, known(loop, before), task, rows.support, rows.validation, where)
     with np.errstate(over="ignore", invalid="ignore"):  # seen in the logits
         decided = decided_about(loop, rule, task, rows.validation)
         judged = judge_decisions(loop.problem, loop.schema, task, decided)
     refuse_divergence(loop.step_sizes, before.learner, decided.logits, task.x, where)
     return rows, decided, judged
-
-
-def _learn(loop: Loop, state: LoopState, task: Task, round_: int) -> tuple[LoopState, Learned]:
-    """Remember the task of a round as it came, and learn from a draw of those remembered."""
-    settings, key, width = loop.memory_settings, loop.key(round_), len(loop.schema.features)
-    rng = draws(loop.seed, round_, KEEP)
-    memory, kept = remember(state.memory, task, loop.schema, settings, rng)
-    tasks = draw_tasks(memory, settings, draws(loop.seed, round_, DRAW))
-
-    def scaled(task: LabelledTask) -> LabelledTask:
-        return task._replace(x=_scaled(state, task.x))
-
-    newest = padded_rows(scaled(kept), settings.rows_per_task)
-    drawn = padded_tasks([scaled(task) for task in tasks], settings, width)
-    # Between rounds the state is on the host: the same kind of argument every time, so the
-    # first round compiles and no later one does.
-    shared = shard_tasks(drawn) if loop.learner.traits.pure else drawn
-    learner, info = jax.device_get(loop.update(key, state.learner, newest, shared))
-    features = state.features
-    if loop.features is not None:
-        as_they_came = drawn if state.scaler is None else padded_tasks(tasks, settings, width)
-        features = loop.features.fit(key, features, kept, as_they_came)
-    where = _where(state.round, task)
-    refuse_divergence(loop.step_sizes, state.learner, (learner, features), task.x, where)
-    state = state._replace(learner=learner, features=features, memory=memory)
-    return state, Learned(
-        int(info.iterations), {k: float(v) for k, v in (info.extra or {}).items()}
-    )
-
-
-def _where(round_: int, task: Task) -> str:
-    return f"round {round_} (task '{task.name}')"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ffml.base import Features, FFMLError, Learner, Problem, Schema
+from ffml.base import Features, FFMLError, Learner, Problem, Schema, Task
 from ffml.border import at_least
 from ffml.online.drift import Drift, InputWatch
 from ffml.online.judge import NO_DECISION, Decided
@@ -113,3 +113,11 @@ class LoopState(NamedTuple):
     violation: np.ndarray  # (m,) Σ_t g_i
     clipped_violation: np.ndarray  # (m,) Σ_t [g_i]₊
     recent: np.ndarray  # (≤ MOST_RECENT, columns) people met lately, described, as they came
+
+    def scaled(self, x: np.ndarray) -> np.ndarray:
+        """Standardise features as they came."""
+        return x if self.scaler is None else self.scaler.transform(x)
+
+    def where(self, task: Task) -> str:
+        """Name a step of this round, for messages."""
+        return f"round {self.round} (task '{task.name}')"

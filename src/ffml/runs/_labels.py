@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml.online.judge import judge_decisions
-from ffml.online.loop import learn_due
+from ffml.online.learn import learn_due
 from ffml.online.state import LoopState
 from ffml.online.waiting import Waiting
 from ffml.runs._rounds import judged_again

@@ -35,7 +35,7 @@ def fingerprints(task: Task, schema: Schema) -> Fingerprints:
     rows = np.zeros(len(task.y), np.uint64)
     columns = {}
     names = (*schema.features, *(column.name for column in schema.sensitive))
-    values = (*np.asarray(task.x, np.float32).T, *np.asarray(task.groups, np.float32).T)
+    values = (*np.asarray(task.x, float).T, *np.asarray(task.groups, float).T)
     with np.errstate(over="ignore"):
         for place, (name, column) in enumerate(zip(names, values, strict=True)):
             hashes = _mixed(_bits(column) + np.uint64(place + 1) * _GOLDEN)
@@ -66,8 +66,8 @@ def names_of(task: Task, rows: np.ndarray) -> list[str]:
 
 
 def _bits(column: np.ndarray) -> np.ndarray:
-    """Return the bits of float32 numbers; −0 counts as 0."""
-    return (np.ascontiguousarray(column) + np.float32(0)).view(np.uint32).astype(np.uint64)
+    """Return the bits of numbers; −0 counts as 0."""
+    return (np.ascontiguousarray(column) + 0.0).view(np.uint64)
 
 
 def _mixed(words: np.ndarray) -> np.ndarray:

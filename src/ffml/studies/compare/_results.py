@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from ffml.store import durable
 from ffml.recipe.plain import to_json
 from ffml.recipe.saved import versions
 from ffml.runtime import available_cores
+from ffml.store import durable
 from ffml.studies.compare._by_task import summarise_tasks, task_means
 from ffml.studies.compare._figure import draw_comparison
 from ffml.studies.compare._summary import ENOUGH_ROWS, MIN_VALIDATION, paired_differences

@@ -10,11 +10,11 @@ import pandas as pd
 from ffml.base import FFMLError
 from ffml.online.state import Round
 from ffml.recipe.build import Experiment
+from ffml.recipe.plain import plain
+from ffml.recipe.saved import versions
+from ffml.runs.history import history_arrays, history_document, rounds_from
 from ffml.store import durable
 from ffml.store.container import Contents, pack, read_keyed
-from ffml.recipe.plain import plain
-from ffml.runs.history import history_arrays, history_document, rounds_from
-from ffml.recipe.saved import versions
 from ffml.studies.compare._evenness import gap_columns
 from ffml.studies.compare._spec import RunSpec
 

@@ -13,7 +13,8 @@ import numpy as np
 from ffml.base import FFMLError
 from ffml.online.decide import decided_about, find_rule
 from ffml.online.judge import NO_DECISION, Judgement, judge_decisions
-from ffml.online.loop import Arrived, arrive, is_judged, known, learn_or_wait, start
+from ffml.online.learn import learn_or_wait
+from ffml.online.loop import Arrived, arrive, is_judged, known, start
 from ffml.online.state import Loop, LoopState
 from ffml.recipe.build import Experiment, build, num_rounds
 from ffml.recipe.sources import table_document

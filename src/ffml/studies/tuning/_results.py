@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from ffml.store import durable
 from ffml.recipe.plain import to_json
 from ffml.recipe.saved import versions
 from ffml.runtime import available_cores
+from ffml.store import durable
 from ffml.studies.tuning._choose import METRICS, Rule
 from ffml.studies.tuning._plot import draw_trade_off
 from ffml.studies.tuning._search import Search, Span

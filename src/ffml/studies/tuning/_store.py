@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ffml.base import FFMLError
+from ffml.recipe.saved import versions
 from ffml.store import durable
 from ffml.store.container import Contents, DamagedFileError, pack, read
-from ffml.recipe.saved import versions
 from ffml.studies.compare import RunSpec
 
 
