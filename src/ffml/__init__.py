@@ -24,12 +24,13 @@ _NAMES = {
     "FFMLError": "ffml.base",
     "FairMetaClassifier": "ffml.estimator",
     "InputDriftWarning": "ffml.base",
+    "Run": "ffml.runs",
     "configure": "ffml.runtime",
     "fair_classification": "ffml.problem.classification",
-    "label": "ffml.living",
     "load": "ffml.datasets",
+    "open": "ffml.runs",
     "play": "ffml.online.loop",
-    "update": "ffml.living",
+    "run": "ffml.runs",
 }
 
 __all__ = ["__version__", *_SUBMODULES, *_NAMES]

@@ -74,32 +74,55 @@ def step(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Round]:
     """
     with one_thread():
         began = time.perf_counter()
-        before = state
-        state, arrived = arrive(loop, before, task)
-        rows, decided, judgement = _judged(loop, before, arrived)
-        measured = np.nan_to_num(judgement.constraint)
-        state = state._replace(
-            violation=state.violation + measured,
-            clipped_violation=state.clipped_violation + np.maximum(measured, 0),
-        )
-        state, learned = learn_or_wait(loop, state, arrived.as_it_came, decided)
-        labels, judging = task.y[rows.support], task.y[rows.validation]
-        return state, Round(
-            round=state.round,
-            task=task.name,
-            n_rows=len(task.y),
-            n_support=sum(min(loop.shots, int((labels == label).sum())) for label in (0, 1)),
-            n_validation=int((judging >= 0).sum()),
-            n_unlabelled=int((judging < 0).sum()),
-            **judgement._asdict(),
-            multipliers=np.asarray(pair(loop, state).multipliers),
-            violation=state.violation,
-            clipped_violation=state.clipped_violation,
-            **learned._asdict(),
-            seconds=time.perf_counter() - began,
-            drift=arrived.drift,
-            decided=decided,
-        )
+        after, arrived = arrive(loop, state, task)
+        rows, decided, judgement = _judged(loop, state, arrived)
+        arrived = arrived._replace(rows=rows)
+        return _ended(loop, after, arrived, decided, judgement, began)
+
+
+def absorb(loop: Loop, state: LoopState, task: Task, decided: Decided) -> tuple[LoopState, Round]:
+    """Play the round of a task whose people were decided about one by one: be judged, learn."""
+    with one_thread():
+        began = time.perf_counter()
+        state, arrived = arrive(loop, state, task)
+        arrived = arrived._replace(rows=Split(NOBODY.support, decided.rows))
+        judgement = judge_decisions(loop.problem, loop.schema, task, decided)
+        return _ended(loop, state, arrived, decided, judgement, began)
+
+
+def _ended(
+    loop: Loop,
+    state: LoopState,
+    arrived: Arrived,
+    decided: Decided,
+    judgement: Judgement,
+    began: float,
+) -> tuple[LoopState, Round]:
+    """Learn from a task that was judged, or let it wait, and say what happened."""
+    task, rows = arrived.as_it_came, arrived.rows
+    measured = np.nan_to_num(judgement.constraint)
+    state = state._replace(
+        violation=state.violation + measured,
+        clipped_violation=state.clipped_violation + np.maximum(measured, 0),
+    )
+    state, learned = learn_or_wait(loop, state, task, decided)
+    labels, judging = task.y[rows.support], task.y[rows.validation]
+    return state, Round(
+        round=state.round,
+        task=task.name,
+        n_rows=len(task.y),
+        n_support=sum(min(loop.shots, int((labels == label).sum())) for label in (0, 1)),
+        n_validation=int((judging >= 0).sum()),
+        n_unlabelled=int((judging < 0).sum()),
+        **judgement._asdict(),
+        multipliers=np.asarray(pair(loop, state).multipliers),
+        violation=state.violation,
+        clipped_violation=state.clipped_violation,
+        **learned._asdict(),
+        seconds=time.perf_counter() - began,
+        drift=arrived.drift,
+        decided=decided,
+    )
 
 
 def knowledge(loop: Loop, state: LoopState) -> Any:

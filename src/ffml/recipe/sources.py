@@ -14,6 +14,7 @@ from ffml.tables import (
     Source,
     TableStream,
     guess_roles,
+    open_frame,
     open_sql,
     open_table,
     public_url,
@@ -56,11 +57,14 @@ class Found(NamedTuple):
     guessed: Mapping[str, str] = MappingProxyType({})
 
 
-def find_data(data: str | None, options: dict[str, Any]) -> Found:
-    """Find out what the data are: a data set, a table, or a query on a database.
+def find_data(data: Any, options: dict[str, Any]) -> Found:
+    """Find out what the data are: a data set, a table, a data frame or a query on a database.
 
     A query without an address goes to the database of the environment variable `SQL_URL`.
     """
+    if data is not None and not isinstance(data, str | Path):
+        return _table("data frame", options, source=open_frame(data, "the data frame"))
+    data = None if data is None else str(data)
     if data is not None and is_url(data):
         return _table(SQL, options, data)
     if data == SQL or (data is None and "query" in options):
@@ -108,7 +112,9 @@ def is_table(data: str) -> bool:
     """
     if data in DATASETS:
         return False
-    return data == SQL or Path(data).exists() or bool(Path(data).suffix) or "/" in data
+    return (
+        data in (SQL, "data frame") or Path(data).exists() or bool(Path(data).suffix) or "/" in data
+    )
 
 
 def open_source(data: str, options: dict[str, Any], sql_url: str | None = None) -> Source:
@@ -131,10 +137,12 @@ def open_source(data: str, options: dict[str, Any], sql_url: str | None = None) 
     return open_sql(sql_url, options["query"])
 
 
-def _table(data: str, options: dict[str, Any], sql_url: str | None = None) -> Found:
+def _table(
+    data: str, options: dict[str, Any], sql_url: str | None = None, source: Source | None = None
+) -> Found:
     """Open a table, and fill in the roles of columns that can only be one thing."""
     _check_options(options)
-    source = open_source(data, options, sql_url)
+    source = source or open_source(data, options, sql_url)
     for part in ("label", "task", "time", "order", "id", "sensitive", "drop"):
         names = options.get(part) or ()
         for name in (names,) if isinstance(names, str) else names:

@@ -7,11 +7,34 @@ same bytes, and the page asks for nothing from elsewhere when it is opened.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ffml.report._files import RunView
+
 if TYPE_CHECKING:
-    from ffml.report._files import Run
     from ffml.runs.audit import Audit
 
-__all__ = ["write_audit_report", "write_model_card", "write_pages", "write_report"]
+__all__ = [
+    "RunView",
+    "model_card_text",
+    "report_text",
+    "write_audit_report",
+    "write_model_card",
+    "write_pages",
+    "write_report",
+]
+
+
+def report_text(view: "RunView") -> str:
+    """Return the report's page."""
+    from ffml.report._page import render
+
+    return render(view)
+
+
+def model_card_text(view: "RunView") -> str:
+    """Return the model card."""
+    from ffml.report._card import model_card
+
+    return model_card(view)
 
 
 def write_pages(run_dir: Path) -> Path:
@@ -38,19 +61,19 @@ def write_model_card(run_dir: Path) -> Path:
     return _write_model_card(read_run(Path(run_dir)), Path(run_dir))
 
 
-def _write_report(run: "Run", run_dir: Path) -> Path:
+def _write_report(run: "RunView", run_dir: Path) -> Path:
     from ffml.report._page import render
-    from ffml.store.durable import write_atomically
     from ffml.runs.files import REPORT
+    from ffml.store.durable import write_atomically
 
     write_atomically(run_dir / REPORT, render(run))
     return run_dir / REPORT
 
 
-def _write_model_card(run: "Run", run_dir: Path) -> Path:
+def _write_model_card(run: "RunView", run_dir: Path) -> Path:
     from ffml.report._card import model_card
-    from ffml.store.durable import write_atomically
     from ffml.runs.files import CARD
+    from ffml.store.durable import write_atomically
 
     write_atomically(run_dir / CARD, model_card(run))
     return run_dir / CARD

@@ -7,7 +7,7 @@ intervals: no sentence says that a model is fair.
 import numpy as np
 
 from ffml.report import _answer, _card_results, _facts, _recipe, _words
-from ffml.report._files import Run
+from ffml.report._files import RunView
 from ffml.report._markdown import bullets, escape, fenced, items, table
 from ffml.report._numbers import UNDEFINED, counted, listed
 from ffml.report._warnings import warning_lines
@@ -16,7 +16,7 @@ from ffml.report._warnings import warning_lines
 _LEFT_OUT = ("Command", "Created", "Seconds", "Path", "Input columns")
 
 
-def model_card(run: Run) -> str:
+def model_card(run: RunView) -> str:
     """Return the card."""
     sections = (
         _title(run),
@@ -34,7 +34,7 @@ def model_card(run: Run) -> str:
     return "\n\n".join(part for section in sections for part in section) + "\n"
 
 
-def _title(run: Run) -> list[str]:
+def _title(run: RunView) -> list[str]:
     name = f"{run.config.get('method')} on {_words.data_name(run)}"
     header = ["everybody decided about", "so far", "now"]
     parts = [
@@ -51,7 +51,7 @@ def _title(run: Run) -> list[str]:
     return parts
 
 
-def _model(run: Run) -> list[str]:
+def _model(run: RunView) -> list[str]:
     config = run.config
     facts = [
         ("Kind", f"binary classifier, model {escape(config.get('model'))}"),
@@ -68,7 +68,7 @@ def _model(run: Run) -> list[str]:
     return ["## Model", items(facts)]
 
 
-def _use(run: Run) -> list[str]:
+def _use(run: RunView) -> list[str]:
     label, columns = escape(_words.label_phrase(run)), _protected(run)
     intended = [
         f"Decisions about {label} for people of populations like those of the training stream.",
@@ -87,7 +87,7 @@ def _use(run: Run) -> list[str]:
     return ["## Intended use", bullets(intended), "## Out of scope", bullets(outside)]
 
 
-def _stream(run: Run) -> list[str]:
+def _stream(run: RunView) -> list[str]:
     sizes = run.rounds.numbers("n_rows")
     played = (
         f"{counted(len(run.rounds), 'task')} of {sizes.min():,.0f} to {sizes.max():,.0f} rows,"
@@ -97,7 +97,7 @@ def _stream(run: Run) -> list[str]:
     return ["## Training stream", *known, _listed_facts(_facts.data_facts(run))]
 
 
-def _method(run: Run) -> list[str]:
+def _method(run: RunView) -> list[str]:
     summary = escape(run.config.get("method_summary") or "")
     asked = escape(_words.constraint_phrase(run)) or "none"
     parts = ["## Method and settings", f"{summary} Constraint asked for: {asked}.".strip()]
@@ -109,12 +109,12 @@ def _method(run: Run) -> list[str]:
     return parts + (["All settings:", table(["setting", "value"], rows)] if rows else [])
 
 
-def _warned(run: Run) -> list[str]:
+def _warned(run: RunView) -> list[str]:
     lines = warning_lines(run)
     return ["## Warnings", bullets(map(escape, lines))] if lines else []
 
 
-def _limitations(run: Run) -> list[str]:
+def _limitations(run: RunView) -> list[str]:
     texts = [
         "The figures describe gaps on the rows that were measured. They do not show that the model"
         " is free of discrimination.",
@@ -137,7 +137,7 @@ def _limitations(run: Run) -> list[str]:
     return ["## Limitations", bullets(texts)]
 
 
-def _reproduction(run: Run) -> list[str]:
+def _reproduction(run: RunView) -> list[str]:
     fingerprint = run.config.get("data", {}).get("fingerprint")
     same = f"data whose SHA-256 is {escape(fingerprint)}" if fingerprint else "the same data set"
     return [
@@ -152,6 +152,6 @@ def _listed_facts(facts: dict[str, str]) -> str:
     return items((escape(k), escape(v)) for k, v in facts.items() if k not in _LEFT_OUT)
 
 
-def _protected(run: Run) -> str:
+def _protected(run: RunView) -> str:
     columns = [str(c.get("name")) for c in run.config.get("data", {}).get("sensitive") or []]
     return escape(listed(columns)) if columns else "none"

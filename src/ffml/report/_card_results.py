@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ffml.report import _gaps, _tables, _words
-from ffml.report._files import Run
+from ffml.report._files import RunView
 from ffml.report._markdown import bullets, escape, table
 from ffml.report._numbers import UNDEFINED, counted, interval, listed, percent, rate
 
@@ -19,7 +19,7 @@ _METRICS = {
 _RATIO_CELLS = ("mean", "share", "rounds")
 
 
-def evaluation(run: Run) -> list[str]:
+def evaluation(run: RunView) -> list[str]:
     """Return metrics with intervals and ceilings, pooled, and what became of the constraints."""
     header = ["metric", "all rounds", "95 % interval", "noise ceiling", "of ceiling"]
     rows = [[name, *_metric_cells(run, metric)] for metric, name in _METRICS.items()]
@@ -35,7 +35,7 @@ def evaluation(run: Run) -> list[str]:
     ]
 
 
-def _gap_tables(run: Run) -> list[str]:
+def _gap_tables(run: RunView) -> list[str]:
     """Return gaps of any two groups, and ratios with their ceilings, for each protected column."""
     header = ["compared", "all people", "typical gap", "long-run gap", "rounds"]
     gaps = [
@@ -61,7 +61,7 @@ def _gap_tables(run: Run) -> list[str]:
     ]
 
 
-def _metric_cells(run: Run, metric: str) -> list[str]:
+def _metric_cells(run: RunView, metric: str) -> list[str]:
     value, low, high, ceiling, share = (
         run.statistic("pooled", f"{metric}{end}")
         for end in ("", "_low", "_high", "_ceiling", "_of_ceiling")
@@ -69,7 +69,7 @@ def _metric_cells(run: Run, metric: str) -> list[str]:
     return [rate(value), interval(low, high) or UNDEFINED, rate(ceiling), percent(share)]
 
 
-def _constraints(run: Run) -> list[str]:
+def _constraints(run: RunView) -> list[str]:
     rows = [
         [escape(row["name"]), row["within"], row["largest"], row["multiplier"]]
         for row in _tables.constraint_totals(run)
@@ -78,7 +78,7 @@ def _constraints(run: Run) -> list[str]:
     return [table(header, rows)] if rows else []
 
 
-def groups(run: Run) -> list[str]:
+def groups(run: RunView) -> list[str]:
     """Return one table for each protected column."""
     keys = ["selection_rate", "true_positive_rate", "false_positive_rate", "accuracy", "n"]
     keys += ["n_labelled", "n_label_1", "n_selected"]
@@ -91,7 +91,7 @@ def groups(run: Run) -> list[str]:
     return parts
 
 
-def unmeasured(run: Run) -> list[str]:
+def unmeasured(run: RunView) -> list[str]:
     """Say what is not known, and why."""
     rounds, found = len(run.rounds), []
     for metric in ("dp", "eo"):

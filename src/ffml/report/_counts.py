@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ffml.report._files import Run
+from ffml.report._files import RunView
 
 COUNTS = ("n", "n_selected", "n_labelled", "n_label_1", "n_selected_label_0", "n_selected_label_1")
 
 
-def round_tables(run: Run) -> dict[str, tuple[list[str], np.ndarray]]:
+def round_tables(run: RunView) -> dict[str, tuple[list[str], np.ndarray]]:
     """Return each column's groups, as the data describe them, and counts ``(T, k, 3, 2)``."""
     columns, groups = run.groups.text("column"), run.groups.text("group")
     place = {number: t for t, number in enumerate(run.rounds.numbers("round").tolist())}
@@ -23,7 +23,7 @@ def round_tables(run: Run) -> dict[str, tuple[list[str], np.ndarray]]:
     return {column: (names[column], tables[column]) for column in names}
 
 
-def _counts(run: Run) -> np.ndarray:
+def _counts(run: RunView) -> np.ndarray:
     """Return each line's counts by label (0, 1, not known) and decision: ``(lines, 3, 2)``."""
     n, selected, labelled, positives, false_positives, true_positives = (
         np.nan_to_num(run.groups.numbers(name)).astype(int) for name in COUNTS
@@ -35,7 +35,7 @@ def _counts(run: Run) -> np.ndarray:
     return np.stack([people - chosen, chosen], axis=2)
 
 
-def _names(run: Run, columns: list[str], groups: list[str]) -> dict[str, list[str]]:
+def _names(run: RunView, columns: list[str], groups: list[str]) -> dict[str, list[str]]:
     described = [
         (str(column.get("name")), str(group))
         for column in run.config.get("data", {}).get("sensitive") or []

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
-from ffml.report._files import Run
+from ffml.report._files import RunView
 from ffml.report._numbers import counted, number
 
 
-def metric_charts(run: Run) -> list[Chart]:
+def metric_charts(run: RunView) -> list[Chart]:
     """Return the charts of what was measured on the validation rows."""
     return [
         _ratio_chart(
@@ -33,7 +33,7 @@ def metric_charts(run: Run) -> list[Chart]:
     ]
 
 
-def constraint_charts(run: Run) -> list[Chart]:
+def constraint_charts(run: RunView) -> list[Chart]:
     """Return the charts of the constraints; none where the run has no constraint.
 
     Multipliers are left out where the method has none: they are 0 throughout.
@@ -77,7 +77,7 @@ def constraint_charts(run: Run) -> list[Chart]:
     return [chart for chart in charts if has_multipliers or chart.key != "multiplier"]
 
 
-def reliability_chart(run: Run) -> Chart | None:
+def reliability_chart(run: RunView) -> Chart | None:
     """Return the chart of how often label 1 came by probability; None where nobody counted."""
     bins = (run.summary.get("reliability") or {}).get("bins")
     if not bins:
@@ -120,7 +120,7 @@ def describe(chart: Chart) -> str:
 
 
 def _chart(
-    run: Run,
+    run: RunView,
     key: str,
     title: str,
     caption: str,
@@ -139,7 +139,7 @@ def _chart(
     )
 
 
-def _ratio_chart(run: Run, metric: str, title: str, caption: str) -> Chart:
+def _ratio_chart(run: RunView, metric: str, title: str, caption: str) -> Chart:
     value = _with_interval(run, metric, metric.upper())
     ceiling = Series(
         "Noise ceiling",
@@ -160,7 +160,7 @@ def _ratio_chart(run: Run, metric: str, title: str, caption: str) -> Chart:
     )
 
 
-def _accuracy_chart(run: Run) -> Chart:
+def _accuracy_chart(run: RunView) -> Chart:
     balanced = _with_interval(run, "balanced_accuracy", "Balanced accuracy")
     accuracy = _with_interval(run, "accuracy", "Accuracy", colour="c2", dash=DASHES[1])
     return Chart(
@@ -176,13 +176,13 @@ def _accuracy_chart(run: Run) -> Chart:
 
 
 def _with_interval(
-    run: Run, metric: str, label: str, colour: str = "c1", dash: tuple[float, ...] = ()
+    run: RunView, metric: str, label: str, colour: str = "c1", dash: tuple[float, ...] = ()
 ) -> Series:
     value, low, high = (run.rounds.numbers(f"{metric}{end}") for end in ("", "_low", "_high"))
     return Series(label, value, low, high, colour=colour, dash=dash)
 
 
-def _constraint_series(run: Run, kind: str) -> list[Series]:
+def _constraint_series(run: RunView, kind: str) -> list[Series]:
     return [
         Series(
             name,

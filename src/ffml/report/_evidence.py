@@ -11,10 +11,10 @@ from ffml.metrics.words import asked_words
 from ffml.recipe.asked import asked_bounds
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._counts import round_tables
-from ffml.report._files import Run
+from ffml.report._files import RunView
 
 
-def evidence_charts(run: Run) -> list[Chart]:
+def evidence_charts(run: RunView) -> list[Chart]:
     """Return a chart for every gap between decision rates that was asked for, by column."""
     found = round_tables(run)
     columns = [SensitiveColumn(name, tuple(groups)) for name, (groups, _) in found.items()]

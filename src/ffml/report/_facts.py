@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 from ffml.report import _numbers, _recipe, _words
-from ffml.report._files import Run
+from ffml.report._files import RunView
 
 
-def data_facts(run: Run) -> dict[str, str]:
+def data_facts(run: RunView) -> dict[str, str]:
     """Say what was learned from; what a run does not know is left out."""
     data, roles = run.config.get("data", {}), run.config.get("data", {}).get("roles")
     groups = [
@@ -31,7 +31,7 @@ def data_facts(run: Run) -> dict[str, str]:
     return {name: as_text(value) for name, value in facts.items() if value not in (None, "")}
 
 
-def _role_facts(run: Run, roles: dict[str, Any]) -> dict[str, Any]:
+def _role_facts(run: RunView, roles: dict[str, Any]) -> dict[str, Any]:
     """Say which column of someone's own table played which part."""
     order = roles.get("time") or roles.get("order")
     return {
@@ -45,7 +45,7 @@ def _role_facts(run: Run, roles: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def run_facts(run: Run) -> dict[str, str]:
+def run_facts(run: RunView) -> dict[str, str]:
     """Say how it was learned, and with which versions."""
     config = run.config
     facts = {
@@ -61,12 +61,12 @@ def run_facts(run: Run) -> dict[str, str]:
     return {name: as_text(value) for name, value in facts.items()}
 
 
-def recipe_facts(run: Run) -> dict[str, str]:
+def recipe_facts(run: RunView) -> dict[str, str]:
     """Say how the learner was put together."""
     return {name: as_text(value) for name, value in _recipe.recipe_facts(run).items()}
 
 
-def setting_facts(run: Run) -> dict[str, str]:
+def setting_facts(run: RunView) -> dict[str, str]:
     """List all settings, defaults among them."""
     return {name: as_text(value) for name, value in (run.config.get("settings") or {}).items()}
 

@@ -1,7 +1,7 @@
 """Read a run directory. An empty cell is undefined; here it becomes ``nan``, never 0 or 1."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,12 @@ class Table:
 
     columns: dict[str, list[str]]
     _numbers: dict[str, np.ndarray] = field(default_factory=dict, repr=False)  # those asked for
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> "Table":
+        """Make a table of lines."""
+        names = rows[0] if rows else ()
+        return cls({name: [str(row[name]) for row in rows] for name in names})
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
@@ -64,7 +70,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunView:
     """All that the report knows about a run."""
 
     config: dict[str, Any]
@@ -73,6 +79,20 @@ class Run:
     groups: Table
     timings: Table | None  # runs may come without
     inputs: tuple[str, ...] = ()  # columns of someone's own table that predictions need
+
+    @classmethod
+    def of(
+        cls,
+        config: dict[str, Any],
+        summary: dict[str, Any],
+        tables: Mapping[str, Sequence[Mapping[str, Any]]],
+        inputs: tuple[str, ...] = (),
+    ) -> "RunView":
+        """Make a view of lines as the run's CSV files have them, by file."""
+        rounds, groups, timings = (
+            Table.of(tables[name]) for name in ("rounds.csv", "groups.csv", "timings.csv")
+        )
+        return cls(config, summary, rounds, groups, timings, inputs)
 
     @property
     def constraints(self) -> list[str]:
@@ -93,36 +113,23 @@ class Run:
         return float("nan") if value is None else float(value)
 
 
-def read_run(run_dir: Path) -> Run:
+def read_run(run_dir: Path) -> RunView:
     """Read the files of a run and check that a report can be made of them."""
     if not run_dir.is_dir():
         raise FFMLError(f"{run_dir} is not a directory: give the directory that a run wrote")
     timings = run_dir / "timings.csv"
-    run = Run(
+    run = RunView(
         config=todays_names(_read_json(run_dir / "config.json")),
         summary=_read_json(run_dir / "summary.json"),
         rounds=_read_csv(run_dir / "rounds.csv", ROUND_COLUMNS),
         groups=_read_csv(run_dir / "groups.csv", GROUP_COLUMNS),
         timings=_read_csv(timings, ("round", "seconds")) if timings.exists() else None,
-        inputs=_input_columns(run_dir),
     )
     check_config(run.config, run_dir / "config.json")
     check_summary(run.summary, run_dir / "summary.json")
     if not len(run.rounds):
         raise FFMLError(f"{run_dir / 'rounds.csv'} has no rounds yet: let the run finish one first")
     return run
-
-
-def _input_columns(run_dir: Path) -> tuple[str, ...]:
-    """Find the columns that became features in the run's last checkpoint, where it has one."""
-    from ffml.runs.generations import newest_generation
-
-    try:
-        newest = newest_generation(run_dir)
-    except FFMLError:  # all damaged: what the tables say can be told without
-        return ()
-    preprocessing = newest.contents.document.get("preprocessing") if newest else None
-    return tuple(str(column["name"]) for column in (preprocessing or {}).get("columns", ()))
 
 
 def _read_json(path: Path) -> dict[str, Any]:

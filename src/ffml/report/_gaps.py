@@ -7,7 +7,7 @@ import numpy as np
 from ffml import metrics
 from ffml.metrics import GapStatistics
 from ffml.report._counts import round_tables
-from ffml.report._files import Run
+from ffml.report._files import RunView
 from ffml.report._numbers import percent, points, points_interval, rate
 from ffml.runs.by_column import gaps_by_column, worst_column
 
@@ -15,13 +15,13 @@ NOTIONS = {"demographic-parity": "Decisions", "equalized-odds": "Decisions by la
 NUM_WORST_TASKS = 8
 
 
-def ratio(run: Run, metric: str) -> dict[str, float]:
+def ratio(run: RunView, metric: str) -> dict[str, float]:
     """Return mean, deviation, ceiling and share of DP or EO, of the column furthest apart."""
     entry = run.summary["by_column"][worst_column(run.summary)][metric]
     return {name: math.nan if value is None else float(value) for name, value in entry.items()}
 
 
-def gap_rows(run: Run) -> list[dict[str, str]]:
+def gap_rows(run: RunView) -> list[dict[str, str]]:
     """Write the gaps of every column and comparison."""
     return [
         {"column": column, "comparison": found.comparison, "whose": whose, **gap_cells(found)}
@@ -40,7 +40,7 @@ def gap_cells(found: GapStatistics) -> dict[str, str]:
     return cells
 
 
-def ratio_rows(run: Run) -> list[dict[str, str]]:
+def ratio_rows(run: RunView) -> list[dict[str, str]]:
     """Write the mean DP and EO of every column, and what they are of their ceilings."""
     rows = []
     for column, found in run.summary["by_column"].items():
@@ -62,7 +62,7 @@ def ratio_rows(run: Run) -> list[dict[str, str]]:
     return rows
 
 
-def worst_rounds(run: Run) -> list[tuple[int, dict[str, str]]]:
+def worst_rounds(run: RunView) -> list[tuple[int, dict[str, str]]]:
     """Return the rounds that add most to the typical gap, and how far apart whose rates were."""
     added, whom, gaps = [], [], []
     for column, (names, tables) in round_tables(run).items():

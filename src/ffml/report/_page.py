@@ -8,13 +8,13 @@ from ffml.report._curves import constraint_charts, metric_charts, reliability_ch
 from ffml.report._evidence import evidence_charts
 from ffml.report._figures import figure as _figure
 from ffml.report._figures import lines as _lines
-from ffml.report._files import Run
+from ffml.report._files import RunView
 from ffml.report._tiles import tiles, verdicts
 from ffml.report._warnings import warning_lines
 from ffml.runs.record import planned_rounds
 
 
-def render(run: Run) -> str:
+def render(run: RunView) -> str:
     """Return the page. Everything but our own SVG is escaped."""
     from jinja2 import Environment, StrictUndefined
 
@@ -25,7 +25,7 @@ def render(run: Run) -> str:
     return environment.from_string(source).render(_context(run))
 
 
-def _context(run: Run) -> dict[str, Any]:
+def _context(run: RunView) -> dict[str, Any]:
     config, constraint_curves = run.config, constraint_charts(run)
     listed = _tables.last_places(run)
     return {
@@ -68,7 +68,7 @@ def _context(run: Run) -> dict[str, Any]:
     }
 
 
-def _reliability(run: Run) -> dict[str, Any] | None:
+def _reliability(run: RunView) -> dict[str, Any] | None:
     """Return the chart of probabilities, its words and its table, if the run has counted them."""
     chart = reliability_chart(run)
     if chart is None:
@@ -84,12 +84,12 @@ def _reliability(run: Run) -> dict[str, Any] | None:
     return {"figure": _figure(chart), "words": _words.reliability_sentence(run), "rows": rows}
 
 
-def _settings(run: Run) -> list[dict[str, Any]]:
+def _settings(run: RunView) -> list[dict[str, Any]]:
     """Group what the run was made with, for its last section."""
     parts = {
         "Data": _facts.data_facts(run),
         "Recipe, and what preset or command have set": _facts.recipe_facts(run),
-        "Run": _facts.run_facts(run),
+        "RunView": _facts.run_facts(run),
         "All settings": _facts.setting_facts(run),
     }
     return [

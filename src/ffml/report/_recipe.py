@@ -3,12 +3,12 @@
 import re
 from typing import Any
 
-from ffml.report._files import Run
+from ffml.report._files import RunView
 
 PARTS = {"inner": "Adaptation (inner)", "outer": "Learning (outer)", "model": "Model"}
 
 
-def recipe_facts(run: Run) -> dict[str, Any]:
+def recipe_facts(run: RunView) -> dict[str, Any]:
     """Return the recipe as names and values of config.json; what a run does not know is left out.
 
     Settings are those that a preset or a person gave; all others have their defaults.
@@ -25,19 +25,19 @@ def recipe_facts(run: Run) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value not in (None, [])} | given
 
 
-def wrapper_lines(run: Run) -> list[str]:
+def wrapper_lines(run: RunView) -> list[str]:
     """Say in a sentence each what the wrappers do."""
     return [f"With {name}: {text.splitlines()[0]}" for name, text in _docstrings(run).items()]
 
 
-def wrapper_limits(run: Run) -> list[str]:
+def wrapper_limits(run: RunView) -> list[str]:
     """Return what the wrappers' docstrings say under "Limits:"."""
     texts = _docstrings(run).values()
     found = [re.search(r"^Limits: (.*?)(?:\n\n|\Z)", text, re.S | re.M) for text in texts]
     return [" ".join(limits[1].split()) for limits in found if limits]
 
 
-def _docstrings(run: Run) -> dict[str, str]:
+def _docstrings(run: RunView) -> dict[str, str]:
     """Return the docstrings of the run's wrappers; one that this ffml does not have is left out."""
     names = run.config.get("wrappers") or []
     if not names:

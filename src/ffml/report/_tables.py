@@ -8,7 +8,7 @@ import numpy as np
 from ffml import metrics
 from ffml.metrics.labels import measurable
 from ffml.report._counts import round_tables
-from ffml.report._files import Run, Table
+from ffml.report._files import RunView, Table
 from ffml.report._gaps import worst_rounds
 from ffml.report._numbers import UNDEFINED, interval, number, rate, whole
 from ffml.report._words import metrics_by_reason
@@ -17,7 +17,7 @@ MIN_VALIDATION_ROWS = 30  # with fewer rows a ratio is mostly noise
 MAX_ROUNDS = 400  # a longer table helps nobody; the files have all of them
 
 
-def group_tables(run: Run) -> list[dict]:
+def group_tables(run: RunView) -> list[dict]:
     """Write the groups pooled over all rounds as text, one table per protected column."""
     tables = []
     for column, (names, counts) in round_tables(run).items():
@@ -28,19 +28,19 @@ def group_tables(run: Run) -> list[dict]:
     return tables
 
 
-def worst_tasks(run: Run) -> list[dict]:
+def worst_tasks(run: RunView) -> list[dict]:
     """Write the tasks that add most to the typical gap."""
     worst = worst_rounds(run)
     rows = round_rows(run, [place for place, _ in worst])
     return [row | cells for row, (_, cells) in zip(rows, worst, strict=True)]
 
 
-def last_places(run: Run) -> range:
+def last_places(run: RunView) -> range:
     """Return the places of the rounds that the page lists."""
     return range(max(len(run.rounds) - MAX_ROUNDS, 0), len(run.rounds))
 
 
-def round_rows(run: Run, places: Sequence[int]) -> list[dict]:
+def round_rows(run: RunView, places: Sequence[int]) -> list[dict]:
     """Write the metrics of some rounds as text."""
     rounds = run.rounds.at(places)
     names = ["dp", "dp_ceiling", "eo", "eo_ceiling"]
@@ -62,7 +62,7 @@ def round_rows(run: Run, places: Sequence[int]) -> list[dict]:
     return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
 
-def constraint_rows(run: Run, places: Sequence[int]) -> list[dict]:
+def constraint_rows(run: RunView, places: Sequence[int]) -> list[dict]:
     """Write some rounds' constraint, multiplier and cumulative violations, by constraint."""
     rounds = run.rounds.at(places)
     kinds = ("constraint", "multiplier", "violation", "clipped_violation")
@@ -78,7 +78,7 @@ def constraint_rows(run: Run, places: Sequence[int]) -> list[dict]:
     ]
 
 
-def constraint_totals(run: Run) -> list[dict]:
+def constraint_totals(run: RunView) -> list[dict]:
     """Write what became of each constraint: rounds within the bound, last λ, both sums."""
     rows = []
     for name in run.constraints:
@@ -117,7 +117,7 @@ def _intervals(rounds: Table, name: str) -> list[str]:
     return [interval(a, b, "–") for a, b in zip(low, high, strict=True)]
 
 
-def _timing_cells(run: Run, some: Table) -> dict[str, list[str]]:
+def _timing_cells(run: RunView, some: Table) -> dict[str, list[str]]:
     """Match timings to rounds by number: an interrupted run may lack the last one."""
     if run.timings is None:
         return {}

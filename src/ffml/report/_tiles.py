@@ -6,7 +6,7 @@ from typing import Any
 from ffml.metrics import words
 from ffml.metrics.words import hundred, in_points, known
 from ffml.report._answer import MOST_GROUPS, rate
-from ffml.report._files import Run
+from ffml.report._files import RunView
 
 _KINDS = {
     "long_run": ("Long-run gap within tasks", "Mean of the signed gaps; opposite ones cancel."),
@@ -14,7 +14,7 @@ _KINDS = {
 }
 
 
-def tiles(run: Run) -> list[dict[str, Any]]:
+def tiles(run: RunView) -> list[dict[str, Any]]:
     """Return rates, gaps, accuracy, the share of positive decisions, and without fairness."""
     answer = run.summary["answer"]
     notion = answer["notions"][0]
@@ -28,7 +28,7 @@ def tiles(run: Run) -> list[dict[str, Any]]:
     return found
 
 
-def verdicts(run: Run) -> list[dict[str, str]]:
+def verdicts(run: RunView) -> list[dict[str, str]]:
     """Return what was asked for with its verdict, one line for each notion."""
     answer = run.summary["answer"]
     return [

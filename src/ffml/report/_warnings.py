@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ffml.report._files import Run
+from ffml.report._files import RunView
 from ffml.report._numbers import counted
 
 
-def warning_lines(run: Run) -> list[str]:
+def warning_lines(run: RunView) -> list[str]:
     """Say what was noticed about the table, and which inputs changed along the stream."""
     lines = [_sentence(line) for line in (useless_warning(run.summary),) if line]
     lines += [_sentence(str(warning)) for warning in run.config.get("warnings") or []]

@@ -10,7 +10,7 @@ import numpy as np
 from ffml.metrics.words import asked_words, labels_sentence
 from ffml.recipe.asked import asked_bounds
 from ffml.report import _gaps
-from ffml.report._files import Run
+from ffml.report._files import RunView
 from ffml.report._numbers import (
     counted,
     interval,
@@ -21,21 +21,21 @@ from ffml.report._numbers import (
 )
 
 
-def constraint_phrase(run: Run) -> str:
+def constraint_phrase(run: RunView) -> str:
     """Name what was asked for: each notion with its bound; nothing if there was none."""
     given = (run.config.get(name) for name in ("max_gap", "min_ratio"))
     asked = asked_bounds(run.config.get("notions") or [], *given)
     return listed([asked_words(name, bound) for name, bound in asked])
 
 
-def data_name(run: Run) -> str:
+def data_name(run: RunView) -> str:
     """Name what was learned from: a data set, a query, or a table's file without its folders."""
     data, name = run.config.get("data", {}), str(run.config.get("data", {}).get("name"))
     is_query = (run.config.get("run") or {}).get("data") == "sql"
     return name if "fingerprint" not in data or is_query else PurePath(name).name or name
 
 
-def label_phrase(run: Run) -> str:
+def label_phrase(run: RunView) -> str:
     """Name what is predicted: the label, and which of its values counts as 1 where that is said."""
     data = run.config.get("data", {})
     positive = (data.get("roles") or {}).get("positive")
@@ -43,7 +43,7 @@ def label_phrase(run: Run) -> str:
     return f"{label} = {positive}" if positive is not None else str(label)
 
 
-def rounds_within_bounds(run: Run) -> tuple[int, int]:
+def rounds_within_bounds(run: RunView) -> tuple[int, int]:
     """Count the rounds with all measured constraints <= 0, and those with a measured one."""
     values = [run.rounds.numbers(f"constraint:{name}") for name in run.constraints]
     if not values:
@@ -54,7 +54,7 @@ def rounds_within_bounds(run: Run) -> tuple[int, int]:
     return int(within.sum()), int(measured.sum())
 
 
-def pooled_gap(run: Run) -> tuple[str, str]:
+def pooled_gap(run: RunView) -> tuple[str, str]:
     """Write the gap in selection rates over all rounds in points, and its interval."""
     gap, low, high = (100 * run.statistic("pooled", f"disc{end}") for end in ("", "_low", "_high"))
     known = f"{low:.1f} to {high:.1f}" if math.isfinite(gap + low + high) else ""
@@ -82,13 +82,13 @@ def metrics_by_reason(cell: str) -> str:
     return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in metrics.items()) or cell
 
 
-def undefined_reasons(run: Run, metric: str) -> Counter[str]:
+def undefined_reasons(run: RunView, metric: str) -> Counter[str]:
     """Count the rounds by what kept a metric from being measured; several things may."""
     cells = (reasons_by_metric(cell).get(metric, "") for cell in run.rounds.text("undefined"))
     return Counter(reason for cell in cells for reason in dict.fromkeys(cell.split("; ")) if reason)
 
 
-def behind_paragraph(run: Run) -> str:
+def behind_paragraph(run: RunView) -> str:
     """Say in words what was learned, ratios by round, how certain, and what is unknown."""
     sentences = (
         _what(run),
@@ -102,7 +102,7 @@ def behind_paragraph(run: Run) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _what(run: Run) -> str:
+def _what(run: RunView) -> str:
     config, data = run.config, run.config.get("data", {})
     columns = [str(column.get("name")) for column in data.get("sensitive") or []]
     groups = f", comparing groups by {listed(columns)}" if columns else ""
@@ -117,7 +117,7 @@ def _what(run: Run) -> str:
     )
 
 
-def _selection(run: Run) -> str:
+def _selection(run: RunView) -> str:
     """The ratio of selection rates: recent rounds, their ceiling, all rounds pooled."""
     found = _gaps.ratio(run, "dp")
     if not math.isfinite(found["mean"]):
@@ -140,7 +140,7 @@ def _selection(run: Run) -> str:
     return text + "."
 
 
-def _odds(run: Run) -> str:
+def _odds(run: RunView) -> str:
     found = _gaps.ratio(run, "eo")
     if not math.isfinite(found["mean"]):
         return "The ratio of their error rates is undefined there."
@@ -152,7 +152,7 @@ def _odds(run: Run) -> str:
     )
 
 
-def reliability_sentence(run: Run) -> str:
+def reliability_sentence(run: RunView) -> str:
     """Say how far probabilities are from how often label 1 came."""
     error = (run.summary.get("reliability") or {}).get("error")
     if error is None:
@@ -170,18 +170,18 @@ def _deviation(found: dict[str, float], more: str = "") -> str:
     return f" ({parts})" if parts else ""
 
 
-def _pooled(run: Run, metric: str) -> str:
+def _pooled(run: RunView, metric: str) -> str:
     value = run.statistic("pooled", metric)
     known = math.isfinite(value)
     return f"; pooled {rate(value)}{_pooled_interval(run, metric)}" if known else ""
 
 
-def _pooled_interval(run: Run, metric: str) -> str:
+def _pooled_interval(run: RunView, metric: str) -> str:
     low, high = (run.statistic("pooled", f"{metric}_{end}") for end in ("low", "high"))
     return f" (interval {interval(low, high)})" if math.isfinite(low + high) else ""
 
 
-def _constraints(run: Run) -> str:
+def _constraints(run: RunView) -> str:
     within, measured = rounds_within_bounds(run)
     if not measured:
         return "No constraint could be measured in any round." if run.constraints else ""
@@ -192,7 +192,7 @@ def _constraints(run: Run) -> str:
     )
 
 
-def _unmeasured(run: Run) -> str:
+def _unmeasured(run: RunView) -> str:
     parts = []
     for metric, name in (("dp", "demographic parity"), ("eo", "equalized odds")):
         missing = int(np.isnan(run.rounds.numbers(metric)).sum())
@@ -206,12 +206,12 @@ def _unmeasured(run: Run) -> str:
     return f"Rounds that could not be measured: {listed(parts)}."
 
 
-def _labels(run: Run) -> str:
+def _labels(run: RunView) -> str:
     """Say how many labels are missing, and whether those that came are of some people only."""
     return labels_sentence(run.summary["answer"])
 
 
-def _collapsed(run: Run) -> str:
+def _collapsed(run: RunView) -> str:
     collapsed = int(run.summary.get("collapsed_rounds") or 0)
     if not collapsed:
         return ""

@@ -1,1 +1,20 @@
-"""Run directories: checkpoints that never lose a round, and the files a person keeps."""
+"""The front door: runs are started, opened, asked and gone on with."""
+
+from importlib import import_module
+from typing import Any
+
+_NAMES = {
+    "LabelsAdded": "_labels",
+    "Run": "_run",
+    "Watcher": "_run",
+    "open": "_run",
+    "open_run": "_run",
+    "run": "_start",
+}
+__all__ = ["LabelsAdded", "Run", "Watcher", "open_run", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'ffml.runs' has no attribute '{name}'")
+    return getattr(import_module(f"ffml.runs.{_NAMES[name]}"), name)

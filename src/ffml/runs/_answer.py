@@ -1,7 +1,17 @@
 """The answer of a run, from everybody in its ledger."""
 
-from ffml.metrics.answer import Answer, answer
+from typing import Any
+
+from ffml.metrics.answer import answer
+from ffml.metrics.words import sentences
 from ffml.runs.record import RunRecord
+
+
+class Answer(dict[str, Any]):
+    """What the first lines of the terminal say, as values; it prints itself in words."""
+
+    def __str__(self) -> str:
+        return "\n".join(sentences(self))
 
 
 def answer_of(record: RunRecord) -> Answer:

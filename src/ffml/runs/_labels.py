@@ -1,16 +1,18 @@
 """Labels that have come: judge the decisions again, and learn what is due."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ffml.online.judge import judge_decisions
+from ffml.base import SensitiveColumn, Task
+from ffml.online.judge import Decided, judge_decisions
 from ffml.online.learn import learn_due
+from ffml.online.loop import absorb
 from ffml.online.state import LoopState
-from ffml.online.waiting import Waiting
-from ffml.runs._rounds import judged_again
+from ffml.online.waiting import Waiting, enough_labels
+from ffml.runs._rounds import judged_again, round_document
 from ffml.runs._session import Session
-from ffml.store import Correction, Labels
+from ffml.store import Correction, Labels, Round, Transaction
 
 
 class LabelsAdded(NamedTuple):
@@ -34,16 +36,22 @@ def add_labels(session: Session, labels: Labels, correct: bool, who: str) -> Lab
         if not placement.decision:
             return LabelsAdded(0, placement.repeated, ())
         waiting = tuple(_labelled(one, labels) for one in before.waiting)
-        state = before._replace(waiting=waiting)
-        for one, old in zip(waiting, before.waiting, strict=True):
-            if one is not old:
-                state = _judge(session, ledger, state, one)
-        state, _ = learn_due(loop, state)
+        labelled = [w for w, old in zip(waiting, before.waiting, strict=True) if w is not old]
+        state = before._replace(waiting=waiting) if labelled else before
+        for one in labelled:
+            state = _judge(session, ledger, state, one)
+        if labelled:
+            state, _ = learn_due(loop, state)
         learned = learned_now(before, state)
         for name in learned:
             ledger.set_status(name, "learned")
         version = session.version
-        if waiting != before.waiting:
+        opened = [row for row in session.store.rounds() if row.status == "open"]
+        for row in opened:
+            if row.task in placement.tasks:
+                state, done = _absorbed(session, ledger, state, row)
+                learned += done
+        if state is not before:
             version = session.put_state(ledger, state)
     session.state, session.version = state, version
     return LabelsAdded(len(placement.decision), placement.repeated, learned, placement.corrections)
@@ -71,7 +79,44 @@ def _labelled(one: Waiting, labels: Labels) -> Waiting:
     return one._replace(task=one.task._replace(y=y.astype(one.task.y.dtype)))
 
 
-def _judge(session: Session, ledger: Any, state: LoopState, one: Waiting) -> LoopState:
+def _absorbed(
+    session: Session, ledger: Transaction, state: LoopState, row: Round
+) -> tuple[LoopState, tuple[str, ...]]:
+    """Learn from people who were decided about one by one, once enough of them have a label."""
+    task, decided = open_task(session, row)
+    if not enough_labels(task.y, session.loop.shots):
+        return state, ()
+    after, record = absorb(session.loop, state, task, decided)
+    waits = any(one.round == after.round and not one.learned for one in after.waiting)
+    ledger.put_round(row.task, "decided" if waits else "learned", round_document(record))
+    if not session.store.document("keep_features"):
+        ledger.drop_features(row.round)
+    return after, () if waits else (row.task,)
+
+
+def open_task(session: Session, row: Round) -> tuple[Task, Decided]:
+    """Read the people of a task who were decided about one by one, with their labels so far."""
+    columns = ("id", "cell", "probability", "decision", "unpriced", "label", "x")
+    kept = session.store.decisions(round=row.round, columns=columns)
+    cells, schema = session.store.cells(), session.schema
+    groups = np.array(
+        [[_code(c, cells[cell].get(c.name)) for c in schema.sensitive] for cell in kept["cell"]]
+    )
+    x = np.stack(list(kept["x"])).astype(float)
+    task = Task(row.task, x, kept["label"].astype(np.int32), groups, ids=kept["id"])
+    chances = np.clip(kept["probability"], 1e-6, 1 - 1e-6)
+    logits = np.log(chances / (1 - chances)).astype(np.float32)
+    positive = kept["decision"] > 0  # prices may have moved a decision across one half
+    logits = np.where(positive, np.maximum(logits, 1e-6), np.minimum(logits, 0.0))
+    decided = Decided(np.arange(len(x)), logits, kept["probability"], kept["unpriced"] > 0)
+    return task, decided
+
+
+def _code(column: SensitiveColumn, group: str | None) -> int:
+    return column.groups.index(group) if group in column.groups else -1
+
+
+def _judge(session: Session, ledger: Transaction, state: LoopState, one: Waiting) -> LoopState:
     """Judge a round again, and move the sums of violations by what has changed."""
     loop = session.loop
     document = next(r.document for r in session.store.rounds() if r.task == one.task.name)

@@ -1,8 +1,7 @@
 """The front door: a run, what can be asked of it and what can be done with it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,9 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ffml.base import Task
-    from ffml.metrics.answer import Answer
     from ffml.online.state import Round
+    from ffml.runs._answer import Answer
     from ffml.runs._session import Session
+    from ffml.scoring import Scorer
     from ffml.scoring.model import SavedModel
 
 
@@ -46,6 +46,7 @@ class Run:
     def __init__(self, store: Store, session: "Session | None" = None) -> None:
         self.store = store
         self._session = session
+        self._scorer: Scorer | None = None
 
     def __repr__(self) -> str:
         return f"Run({self.store.name!r})"
@@ -182,6 +183,14 @@ class Run:
         """What decisions need of the newest version."""
         return self.session().model()
 
+    def scorer(self, model: "SavedModel") -> "Scorer":
+        """Return what decides about people who come one by one: found once a version."""
+        from ffml.scoring import prepare
+
+        if self._scorer is None or self._scorer.model.version != model.version:
+            self._scorer = prepare(model)
+        return self._scorer
+
     def report(self, path: str | Path | None = None) -> Path:
         """Write the report as one HTML page; None: ``report.html`` in the run's folder."""
         from ffml.runs._views import write_report
@@ -240,6 +249,9 @@ def open_run(address: str | Path, write: bool = True) -> Run:
     return Run(Store.open(address, write=write))
 
 
+open = open_run  # as `ffml.open`
+
+
 def refuse_old(address: str | Path) -> None:
     """Refuse a folder of ffml 0.2, which kept checkpoints instead of a ledger."""
     folder = Path(str(address))
@@ -249,8 +261,3 @@ def refuse_old(address: str | Path) -> None:
                 f"{folder} was written by ffml 0.2 or before, which kept no ledger; convert it "
                 f"once with: ffml upgrade {folder}"
             )
-
-
-def first(tasks: "Iterable[Task]", number: int | None) -> "Iterator[Task]":
-    """Return the first tasks of a stream, or all."""
-    return islice(tasks, number)

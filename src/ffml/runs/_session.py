@@ -9,8 +9,10 @@ import numpy as np
 from ffml.base import Schema, Stream, Task
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
+from ffml.online.judge import Decided as Decision
 from ffml.online.loop import start, step
 from ffml.online.state import Loop, LoopState, Round
+from ffml.online.waiting import Waiting
 from ffml.recipe.build import Experiment, build_loop
 from ffml.recipe.config import RunConfig
 from ffml.recipe.saved import run_config
@@ -20,7 +22,6 @@ from ffml.runs._again import given_again, refuse_disorder
 from ffml.runs._people import Fingerprints, fingerprints, names_of
 from ffml.runs._rounds import round_document
 from ffml.runs._state import StateWriter, read_state
-from ffml.runtime import refuse_differences
 from ffml.scoring.model import SavedModel
 from ffml.scoring.rules import model_of
 from ffml.store import Decided, Store, Transaction
@@ -69,10 +70,10 @@ class Session:
         """What all tasks have in common."""
         return self.loop.schema
 
-    def model(self) -> SavedModel:
+    def model(self, status: str = "complete") -> SavedModel:
         """Return what decisions need of where the run stands."""
         config, preprocessing = (self.store.document(k) for k in ("config", "preprocessing"))
-        return model_of(self.loop, self.state, config, preprocessing, self.version)
+        return model_of(self.loop, self.state, config, preprocessing, self.version, status)
 
     def update(
         self, stream: Stream, who: str, watcher: Any = None, most: int | None = None
@@ -86,12 +87,14 @@ class Session:
             most: how many tasks of the stream count; None: all.
         """
         known = {row.task: row for row in self.store.rounds()}
+        before = list(known)
         keep_features = bool(self.store.document("keep_features"))
         for task in islice(stream.tasks(), most):
             if task.name in known:
                 self._take_labels(known[task.name], task, who)
                 continue
-            refuse_disorder(task.name, list(known))
+            if who != "run":
+                refuse_disorder(task.name, before)
             if watcher is not None:
                 watcher.working_on(task)
             record = self.play(task, who, keep_features)
@@ -194,3 +197,21 @@ def _inputs(
         return None, None
     preprocessor = Preprocessor.from_json(preprocessing)
     return RunningScaler.empty(preprocessor.scaled), InputWatch.of(preprocessor)
+
+
+def without(one: Waiting, id: str, tasks: list[str] | None) -> Waiting:
+    """Take a person out of a waiting task."""
+    ids = one.task.ids
+    if ids is None or (tasks is not None and one.task.name not in tasks) or id not in ids:
+        return one
+    stays = np.array([name != id for name in ids])
+    place = np.cumsum(stays) - 1
+    task = one.task._replace(
+        x=one.task.x[stays],
+        y=one.task.y[stays],
+        groups=one.task.groups[stays],
+        ids=ids[stays],
+    )
+    rows, *said = one.decided
+    kept = stays[rows]
+    return one._replace(task=task, decided=Decision(place[rows[kept]], *(p[kept] for p in said)))

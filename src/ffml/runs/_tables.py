@@ -1,7 +1,7 @@
 """The ledger's counts as tables by protected column. Needs no JAX."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

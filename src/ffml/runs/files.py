@@ -28,12 +28,20 @@ def table_texts(
     rounds: Sequence["Round"], constraint_names: Sequence[str], schema: Schema, header: bool
 ) -> dict[str, str]:
     """Return the text of the three tables for some rounds, by file name; empty for no round."""
+    rows = table_rows(rounds, constraint_names, schema)
+    return {name: table_text(lines, header) for name, lines in rows.items()}
+
+
+def table_rows(
+    rounds: Sequence["Round"], constraint_names: Sequence[str], schema: Schema
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the lines of the three tables for some rounds, by file name."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for record in rounds:
         rows[ROUNDS].append(round_row(record, constraint_names))
         rows[GROUPS] += group_rows(record, schema)
         rows[TIMINGS].append(timing_row(record))
-    return {name: table_text(lines, header) for name, lines in rows.items()}
+    return rows
 
 
 def round_row(record: "Round", constraint_names: Iterable[str]) -> dict[str, Any]:

@@ -4,20 +4,17 @@ A new run needs a folder that is new, empty or given up by ``--overwrite``; what
 stays as it is. The folder itself may be a link, but no link inside it is followed.
 """
 
-import json
 import os
-import re
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ffml.base import FFMLError
-from ffml.scoring.model import MODEL
-from ffml.store.durable import LOCK, refuse_link, temporary
 from ffml.runs.files import CARD, CONFIG, REPORT, SUMMARY, TABLES
-from ffml.runs.generations import FOLDER, generations
+from ffml.scoring.model import MODEL
+from ffml.store.durable import LOCK, refuse_link, temporary, unlink
 
-WRITTEN = (*TABLES, SUMMARY, REPORT, CARD, MODEL)  # after the first round; before it, CONFIG alone
-_CHECKPOINT = re.compile(r"(round-\d+(-\d+)?|(task|rounds)-[0-9a-f]{64})\.safetensors")
+LEDGER = ("run.db", "run.db-wal", "run.db-shm", "run.lock")
+VIEWS = (CONFIG, *TABLES, SUMMARY, REPORT, CARD, MODEL)
 
 
 def check_out(folder: Path, overwrite: bool) -> None:
@@ -26,13 +23,13 @@ def check_out(folder: Path, overwrite: bool) -> None:
     if not folder.is_dir():
         return
     refuse_links(folder)
-    if holds_run(folder):
+    if (folder / LEDGER[0]).exists() or (folder / CONFIG).exists():
         if not overwrite:
             raise FFMLError(
                 f"{folder} already holds a run; add --overwrite, or choose another --out, or go on "
                 f"with it by --resume {folder}"
             )
-    elif foreign := [name for name in _names(folder) if not _is_left_over(folder / name)]:
+    elif foreign := [name for name in _names(folder) if name not in LEDGER]:
         raise FFMLError(f"{folder} holds {foreign[0]}, but no run; choose another --out")
 
 
@@ -65,48 +62,23 @@ def check_writable(folder: Path) -> None:
         raise FFMLError(f"{existing} is not writable; choose another --out")
 
 
-def refuse_links(run_dir: Path) -> None:
+def refuse_links(folder: Path) -> None:
     """Refuse links in the places of a run's files: what they point to is not the run's."""
-    for name in (FOLDER, "decisions", LOCK, CONFIG, *WRITTEN):
-        refuse_link(run_dir / name)
-        refuse_link(temporary(run_dir / name))
+    for name in (*LEDGER, *VIEWS):
+        refuse_link(folder / name)
+        refuse_link(temporary(folder / name))
 
 
-def holds_run(folder: Path) -> bool:
-    """Tell whether a folder holds a run, be it damaged."""
-    return read_config(folder) is not None or bool(generations(folder))
-
-
-def read_config(run_dir: Path) -> dict[str, Any] | None:
-    """Read config.json; None if it is not there or is not that of a run."""
-    try:
-        config = json.loads((run_dir / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    whole = isinstance(config, dict) and all(
-        isinstance(config.get(part), kind)
-        for part, kind in {"run": dict, "data": dict, "ffml_version": str, "devices": int}.items()
-    )
-    return config if whole and isinstance(config["run"].get("data"), str) else None
-
-
-def checkpoint_files(folder: Path) -> set[str]:
-    """Name the files in a checkpoint folder that a run wrote; others are not its business."""
-    return {name for name in _names(folder) if _is_checkpoint(folder / name)}
-
-
-def _is_checkpoint(path: Path) -> bool:
-    name = path.name
-    if name.startswith(".") and name.endswith(".tmp"):
-        name = name[1:-4]
-    return bool(_CHECKPOINT.fullmatch(name)) and path.is_file() and not path.is_symlink()
-
-
-def _is_left_over(path: Path) -> bool:
-    """Tell whether a run that was killed before it began may have left this."""
-    if path.name == FOLDER:
-        return path.is_dir() and checkpoint_files(path) == set(_names(path))
-    return path.name in (LOCK, temporary(path.with_name(CONFIG)).name)
+def clear(folder: Path, whole: bool = False) -> None:
+    """Remove a run's own files from a folder, the ledger last; ``whole``: the folder if empty."""
+    if not folder.is_dir():
+        return
+    for name in (*VIEWS, *LEDGER):
+        unlink(temporary(folder / name))
+        unlink(folder / name)
+    if whole:
+        with suppress(OSError):  # it holds files of the person's
+            folder.rmdir()
 
 
 def _holds_results(folder: Path) -> bool:

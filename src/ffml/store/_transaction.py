@@ -92,6 +92,12 @@ class Transaction:
         self._count(zip(*(columns[name].tolist() for name in names), strict=True))
         self._append(0, "decisions", first, hashes)
 
+    def drop_features(self, number: int) -> None:
+        """Take the features of a task's people out; nothing needs them any more."""
+        table = _schema.decisions
+        dropped = sa.update(table).where(table.c.round == number, table.c.x.is_not(None))
+        self._connection.execute(dropped.values(x=None))
+
     def add_labels(self, labels: Labels, correct: bool = False) -> Placement:
         """Append labels that came later, by the rule of `ffml.store._labels`."""
         placement = _labels.place(self._connection, labels, correct)

@@ -10,6 +10,7 @@ from ffml.tables._later import (
     further_stream,
     labelled_task,
     open_further,
+    person_columns,
     read_late_labels,
 )
 from ffml.tables._order import canonical_period, earlier_period, empty_periods, twin_period
@@ -57,6 +58,7 @@ __all__ = [
     "open_further",
     "open_sql",
     "open_table",
+    "person_columns",
     "public_url",
     "read_decisions",
     "read_late_labels",

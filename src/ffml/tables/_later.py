@@ -10,6 +10,7 @@ from ffml.base import FFMLError, Schema, SensitiveColumn, Task
 from ffml.tables._labels import label_values
 from ffml.tables._roles import CROSS, refuse_unknown
 from ffml.tables._stream import Known, TableStream, table_stream
+from ffml.tables._time import periods
 from ffml.tables._values import role_texts
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._folder import FILE, FolderSource
@@ -94,7 +95,7 @@ class LateLabels(NamedTuple):
 
 
 def read_late_labels(
-    source: Source, *, id: str, label: str, known: dict[str, int], task: str | None = None
+    source: Source, *, id: str, label: str, known: dict[str, int], roles: Mapping[str, Any]
 ) -> LateLabels:
     """Read a table of labels; rows without a label are left out.
 
@@ -103,21 +104,22 @@ def read_late_labels(
         id: the column of ids.
         label: the column of labels.
         known: the label's texts and what they stand for.
-        task: the column of tasks, which is read if the table has it.
+        roles: `Roles.to_json` of the run's table. Its column of tasks, or the time whose periods
+            are its tasks, is read if the table of labels has it.
     """
     for part, name in (("id", id), ("label", label)):
         refuse_unknown(part, name, source.columns)
-    columns = [id, label] + ([task] if task in source.columns else [])
+    task = roles["task"] if roles["task"] in source.columns else None
+    columns = list(dict.fromkeys([id, label, *([task] if task else [])]))
     ids: list[str] = []
     texts: list[str] = []
     tasks: list[str | None] = []
-    for batch in source.batches([name for name in columns if name]):
-        found = [
-            role_texts(batch.column(i), str(name), "id").to_pylist()
-            for i, name in enumerate(columns)
-        ]
-        named = found[2] if len(found) > 2 else [None] * len(batch)
-        for row, text, of in zip(found[0], found[1], named, strict=True):
+    for batch in source.batches(columns):
+        named = dict(zip(columns, batch.columns, strict=True))
+        whom = role_texts(named[id], id, "id").to_pylist()
+        said = role_texts(named[label], label, "label").to_pylist()
+        when = _task_names(named[task], roles) if task else [None] * len(batch)
+        for row, text, of in zip(whom, said, when, strict=True):
             if text is None:
                 continue
             if row is None:
@@ -128,6 +130,13 @@ def read_late_labels(
     positive = next((text for text, code in known.items() if code), None)
     codes = label_values(label, {*texts, *known}, positive)
     return LateLabels(ids, np.array([codes[text] for text in texts], np.int32), tasks)
+
+
+def _task_names(values: Any, roles: Mapping[str, Any]) -> list[str | None]:
+    """Return the task of each row, by its name or by the period of its time."""
+    if roles.get("by"):
+        return periods(values, roles["task"], roles["by"], roles.get("date_format")).to_pylist()
+    return role_texts(values, roles["task"], "task").to_pylist()
 
 
 def labelled_task(
@@ -184,3 +193,53 @@ def _codes(values: Sequence[str], column: SensitiveColumn) -> np.ndarray:
             f"{', '.join(known)}; leave its rows out"
         )
     return np.array([known[value] for value in values], np.int32)
+
+
+class PersonColumns(NamedTuple):
+    """The columns of a table that say who somebody is: groups, id and task, where it has them."""
+
+    schema: Schema
+    sensitive: tuple[str, ...]
+    id: str | None
+    task: str | None
+    roles: Mapping[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns to be read."""
+        return [*self.sensitive, *filter(None, (self.id, self.task))]
+
+    def read(self, batch: "pa.RecordBatch") -> "Persons":
+        """Read a batch's rows; what is not known is −1 or None."""
+        texts = [role_texts(batch.column(n), n, "sensitive").to_pylist() for n in self.sensitive]
+        groups = np.full((len(batch), len(self.schema.sensitive)), -1, np.int32)
+        if texts and len(self.schema.sensitive) < len(texts):
+            pairs = zip(*texts, strict=True)
+            texts = [[None if None in parts else CROSS.join(parts) for parts in pairs]]
+        for i, (values, column) in enumerate(zip(texts, self.schema.sensitive, strict=False)):
+            places = {group: code for code, group in enumerate(column.groups)}
+            groups[:, i] = [places.get(value, -1) for value in values]
+        ids = None
+        if self.id is not None:
+            ids = np.array(role_texts(batch.column(self.id), self.id, "id").to_pylist(), object)
+        tasks: list[str | None] = [None] * len(batch)
+        if self.task is not None:
+            tasks = _task_names(batch.column(self.task), self.roles)
+        return Persons(groups, ids, tasks)
+
+
+class Persons(NamedTuple):
+    """Who some rows are."""
+
+    groups: np.ndarray  # (n, columns) codes, −1 where not known
+    ids: np.ndarray | None
+    tasks: list[str | None]
+
+
+def person_columns(source: Source, roles: Mapping[str, Any], schema: Schema) -> PersonColumns:
+    """Find the columns of a further table that say who somebody is."""
+    own = tuple(roles.get("sensitive", ()))
+    there = own if all(name in source.columns for name in own) else ()
+    named = [roles.get(part) for part in ("id", "task")]
+    found = [name if name in source.columns else None for name in named]
+    return PersonColumns(schema, there, *found, roles)

@@ -6,11 +6,11 @@ from typing import Any
 from ffml.base import FFMLError
 from ffml.metrics import GapAlarm
 from ffml.metrics.labels import measurable
-from ffml.runs.audit._judge import Audit, group_rows
-from ffml.store.durable import write_atomically
 from ffml.recipe.plain import plain, to_json
+from ffml.runs.audit._judge import Audit, group_rows
 from ffml.runs.files import cell
 from ffml.runs.gate import to_document
+from ffml.store.durable import write_atomically
 from ffml.tables.csvfile import table_text
 
 AUDIT, GROUPS, REPORT = "audit.json", "groups.csv", "report.html"

@@ -1,6 +1,5 @@
 """Queries on SQLite and PostgreSQL, read in chunks. No message ever shows a password."""
 
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

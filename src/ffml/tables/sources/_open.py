@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError
-from ffml.tables.sources._csv import CsvSource
 from ffml.border import public_address as public_url
+from ffml.tables.sources._csv import CsvSource
 from ffml.tables.sources._folder import FolderSource, natural_order, stem
 from ffml.tables.sources._json import JsonSource
 from ffml.tables.sources._source import Source, unreadable

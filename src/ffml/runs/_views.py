@@ -1,0 +1,117 @@
+"""Files beside the ledger: views of it, written anew when they are missing or stale."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ffml.base import FFMLError
+from ffml.recipe.plain import to_json
+from ffml.report import RunView, model_card_text, report_text
+from ffml.runs._rounds import rounds_from
+from ffml.runs.files import CARD, CONFIG, REPORT, SUMMARY, table_rows, table_texts
+from ffml.runs.ownership import VIEWS, refuse_links
+from ffml.runs.summary import run_summary
+from ffml.scoring.model import MODEL, model_bytes
+from ffml.store.durable import write_atomically
+
+if TYPE_CHECKING:
+    from ffml.runs._run import Run
+
+
+def summary_of(run: "Run") -> dict[str, Any]:
+    """Say in numbers what a run came to, as summary.json does."""
+    record, names = run.record, run.session().loop.problem.constraint_names
+    rounds = rounds_from(record.kept, record.counts)
+    if not rounds:
+        raise FFMLError(f"{run.store.name} has no round done yet; let it finish one first")
+    asked = record.asked or [(notion, None) for notion in record.config["notions"]]
+    summary = run_summary(
+        rounds,
+        record.columns,
+        names,
+        record.status,
+        asked,
+        favourable=record.favourable,
+        raised=record.raised,
+    )
+    extra = next((one.extra for one in reversed(rounds) if one.extra), {})
+    return summary | {"extra": extra, "head": record.head}
+
+
+def keep_alarms(run: "Run", summary: dict[str, Any]) -> None:
+    """Write alarms that were raised to the ledger: what was raised once stands."""
+    alarms = [notion["alarm"] for notion in summary["answer"]["notions"]]
+    raised = json.loads(to_json([one for one in alarms if one and one["round"] is not None]))
+    if raised != run.record.raised:
+        with run.store.transaction("answer", "alarm raised") as ledger:
+            ledger.put_document("alarms", raised)
+
+
+def write_views(run: "Run") -> Path | None:
+    """Write all views of a run in a folder; return the report's path."""
+    summary = summary_of(run)
+    keep_alarms(run, summary)
+    folder = run.folder
+    if folder is None:
+        return None
+    summary["head"] = run.store.head
+    if is_fresh(folder, summary):
+        return folder / REPORT
+    refuse_links(folder)
+    view = view_of(run, summary)
+    session = run.session()
+    names, schema = session.loop.problem.constraint_names, session.schema
+    record = run.record
+    rounds = rounds_from(record.kept, record.counts)
+    try:
+        write_atomically(folder / CONFIG, to_json(record.config))
+        for name, text in table_texts(rounds, names, schema, header=True).items():
+            write_atomically(folder / name, text)
+        write_atomically(folder / CARD, model_card_text(view))
+        write_atomically(folder / REPORT, report_text(view))
+        write_atomically(folder / MODEL, model_bytes(session.model(record.status)))
+        write_atomically(folder / SUMMARY, to_json(summary))  # the last: with it, all are there
+    except OSError as error:
+        raise FFMLError(
+            f"cannot write to {folder} ({error.strerror}); the ledger is safe: mend that, then "
+            f"write the report with: ffml report {folder}"
+        ) from error
+    return folder / REPORT
+
+
+def is_fresh(folder: Path, summary: dict[str, Any]) -> bool:
+    """Tell whether all views are there and of the ledger's newest event."""
+    if not all((folder / name).exists() for name in VIEWS):
+        return False
+    try:
+        return (folder / SUMMARY).read_text(encoding="utf-8") == to_json(summary)
+    except (OSError, ValueError):
+        return False
+
+
+def write_report(run: "Run", path: str | Path | None) -> Path:
+    """Write the report alone."""
+    if path is None:
+        report = write_views(run)
+        if report is None:
+            raise FFMLError("this run is in a database; say where to write its report (--out)")
+        return report
+    target = Path(path)
+    if target.suffix != ".html":
+        raise FFMLError(f"the report is a page; name it .html, got {target.name}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, report_text(view_of(run, summary_of(run))))
+    except OSError as error:
+        raise FFMLError(f"cannot write {target} ({error.strerror}); choose another") from error
+    return target
+
+
+def view_of(run: "Run", summary: dict[str, Any]) -> RunView:
+    """Return what the report knows about a run."""
+    record, session = run.record, run.session()
+    names, schema = session.loop.problem.constraint_names, session.schema
+    tables = table_rows(rounds_from(record.kept, record.counts), names, schema)
+    preprocessing = run.store.document("preprocessing") or {}
+    inputs = tuple(str(column["name"]) for column in preprocessing.get("columns", ()))
+    return RunView.of(record.config, json.loads(to_json(summary)), tables, inputs)
