@@ -28,6 +28,7 @@ _NAMES = {
     "label": "ffml.living",
     "load": "ffml.datasets",
     "play": "ffml.online.loop",
+    "register": "ffml.recipe.plugins",
     "update": "ffml.living",
 }
 
@@ -44,3 +45,7 @@ def __getattr__(name: str) -> Any:
     if name in _NAMES:
         return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'ffml' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -141,7 +141,7 @@ def test_sentences_and_rows_by_notion():
     said = " ".join(sentences(summary))
     assert "with label 1 were decided positively (the lowest and the highest of 3 groups)" in said
     assert "Asked for: equal opportunity within 10 points." in said
-    assert "Asked for: dbc within 0.02, which is about scores" in said
+    assert "Asked for: dbc within 0.02, which the rates above do not measure" in said
     assert "equal opportunity within 10 points: kept?" in [row.what for row in rows(summary)]
     assert all(np.char.str_len(row) for row in rows(summary) for row in row)
 

@@ -12,6 +12,7 @@ from ffml.online.drift import InputWatch
 from ffml.online.loop import OnlineLoop, check_judging
 from ffml.online.memory import MemorySettings
 from ffml.recipe.config import RunConfig, check_settings
+from ffml.recipe.plugins import restore_plugins
 from ffml.recipe.recipes import build_learner, build_problem
 from ffml.recipe.sources import open_stream
 from ffml.tables import Source, TableStream
@@ -47,6 +48,7 @@ def build(
     plays many runs that differ in their seeds.
     """
     refuse_after_fork()
+    restore_plugins(config.plugins)
     check_config(config)
     stream, scaler = open_stream(
         config.data,

@@ -28,7 +28,9 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
     said = [f"In the last third of the stream ({rounds_words(part)}), {judged}."]
     for notion in part["notions"]:
         said += [rates_sentence(c["column"], r) for c in notion["columns"] for r in c["rates"]]
-        said.append(f"Asked for: {asked_words(notion['notion'], bound_of(notion))}.")
+        bound = bound_of(notion)
+        if bound is not None or not summary["answer"]["of_scores"]:
+            said.append(f"Asked for: {asked_words(notion['notion'], bound)}.")
         if notion.get("min_ratio") is not None:
             said += [_ratio_sentence(column) for column in notion["columns"]]
         said += [_got_sentence(column) for column in notion["columns"]]
@@ -138,7 +140,7 @@ def _without_sentence(found: Mapping[str, Any], ratios: bool) -> str:
 
 def _of_scores(notion: str, most: float | None) -> str:
     asked = asked_words(notion, most)
-    return f"Asked for: {asked}, which is about scores; the rates above are of decisions."
+    return f"Asked for: {asked}, which the rates above do not measure; it has no verdict."
 
 
 def rows(summary: Mapping[str, Any]) -> list[Row]:
