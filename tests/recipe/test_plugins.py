@@ -4,7 +4,8 @@ import json
 import sys
 
 import pytest
-from quick import QUICK, SMALL, sets
+from loans import ROLES, write_loans
+from quick import SMALL, sets
 
 import ffml
 from ffml.base import FFMLError
@@ -33,7 +34,7 @@ def mine(problem, *, my_lr: float = 0.1, shots: int = 100):
 
 METHODS["mine"] = mine
 """
-TINY = [*SMALL, *sets("shots=4", "rounds=3", "data.num_tasks=4")]
+TINY = [*SMALL, *sets("shots=4", "rounds=3")]
 
 
 @pytest.fixture(autouse=True)
@@ -145,7 +146,7 @@ def test_a_config_file_names_plugins_beside_it(write, tmp_path, monkeypatch):
 def test_a_run_says_what_was_asked_for_and_remembers_the_file(write, tmp_path, run_main):
     """A notion of one's own is not "no fairness"."""
     path = write(NOTION)
-    words = ["run", "synthetic", *QUICK, *TINY, "--plugin", "mine.py", "--out", "r"]
+    words = ["run", "synthetic", "--method", "refit", *TINY, "--plugin", "mine.py", "--out", "r"]
     code, out, err = run_main(*words, "--notion", "predictive-equality", "--max-gap", "0.1")
     assert (code, err) == (0, "")
     pages = [(tmp_path / "r" / name).read_text() for name in ("report.html", "model_card.md")]
@@ -157,3 +158,56 @@ def test_a_run_says_what_was_asked_for_and_remembers_the_file(write, tmp_path, r
     assert run_main(*again)[0] == 0
     same = [(tmp_path / run / "rounds.csv").read_text().splitlines() for run in ("r", "again")]
     assert len(same[0]) == len(same[1]) == 4
+
+
+def begun(write, tmp_path, run_main):
+    """Learn two months of loans with a method of one's own; return the file and new rows."""
+    lines = write_loans(tmp_path / "all.csv", 3).read_text().splitlines()
+    (tmp_path / "two.csv").write_text("\n".join(lines[:121]))
+    (tmp_path / "third.csv").write_text("\n".join([lines[0], *lines[121:]]))
+    path = write(METHOD)
+    words = ["run", "two.csv", *ROLES, "--method", "mine", "--plugin", path, "--out", "r"]
+    assert run_main(*words, *SMALL, *sets("shots=4"), "--quiet")[0] == 0
+    return path
+
+
+def test_what_goes_on_from_a_run_finds_its_plugin(write, tmp_path, run_main):
+    path = begun(write, tmp_path, run_main)
+    for registry in REGISTRIES.values():
+        registry.pop("mine", None)
+    _LOADED.clear()  # as in another process
+    code, out, err = run_main("predict", "r", "third.csv", "--support", "two.csv")
+    assert code == 2 and "unknown method 'mine'" in err  # a model file loads no code by itself
+    code, out, err = run_main("update", "r", "third.csv")
+    assert (code, err) == (0, "") and "mine on" in out
+    assert run_main("predict", "r", "third.csv", "--plugin", path)[0] == 0
+
+
+@pytest.mark.parametrize("command", [["run", "--resume", "r"], ["update", "r", "third.csv"]])
+def test_a_plugin_that_is_gone_or_changed(command, write, tmp_path, run_main):
+    path = begun(write, tmp_path, run_main)
+    path.write_text(METHOD + "\n# another\n")
+    code, _, err = run_main(*command)
+    assert code == 2 and err.count("\n") == 1
+    assert f"the plug-in {path} has changed since the run began; put it back" in err
+    path.unlink()
+    code, _, err = run_main(*command)
+    assert code == 2 and f"the plug-in {path} cannot be read (No such file or directory)" in err
+
+
+def test_workers_of_a_comparison_load_it(write, tmp_path, run_main):
+    write(METHOD)
+    words = ["compare", "--data", "synthetic", "--method", "mine my_lr=0.2", "--plugin", "mine.py"]
+    code, out, err = run_main(*words, *TINY, "--seeds", "0", "--jobs", "1", "--out", "c")
+    assert code == 0, (out, err)
+    assert "mine my_lr=0.2" in (tmp_path / "c" / "summary.md").read_text()
+
+
+def test_tuning_and_running_what_was_chosen(write, tmp_path, run_main):
+    write(METHOD)
+    words = ["tune", "synthetic", "--method", "mine", "--plugin", "mine.py", "--seeds", "100"]
+    small = [*TINY, "--min-validation", "5"]
+    code, out, err = run_main(*words, *small, "--grid", "my_lr=0.1,0.5", "--out", "t")
+    assert (code, err) == (0, ""), out
+    code, _, err = run_main("run", "--config", "t/chosen.json", "--out", "r", "--quiet")
+    assert (code, err) == (0, "")

@@ -1,6 +1,7 @@
 """The command line. Each command is one function; this page puts them together."""
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -9,13 +10,32 @@ from ffml.cli import audit, compare, data, label, listings, options, reproduce, 
 
 app = typer.Typer(
     name="ffml",
-    help="Fairness-aware online meta-learning: watch a learner adapt to one population after "
-    "another while group unfairness stays bounded.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import ffml
+
+        typer.echo(f"ffml {ffml.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Fairness-aware online meta-learning: watch a learner adapt to one population after another
+    while group unfairness stays bounded.
+    """
+
 
 COMMANDS = (
     start.start,
@@ -48,7 +68,8 @@ def main() -> None:
             raise
         known = {function.__name__ for function in COMMANDS}
         page = " ".join(["ffml", *(word for word in sys.argv[1:2] if word in known)])
-        _fail(f"{' '.join(error.format_message().split())} (see '{page} --help')")
+        said = " ".join(error.format_message().split())
+        _fail(f"{said or 'name a command'} (see '{page} --help')")
     sys.exit(code if isinstance(code, int) else 0)
 
 
