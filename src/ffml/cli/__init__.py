@@ -1,7 +1,7 @@
 """The command line. Each command is one function; this page puts them together."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -62,7 +62,9 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except FFMLError as error:
-        _fail(str(error))
+        from ffml.cli.advice import with_owners
+
+        _fail(with_owners(str(error), "".join(sys.argv[1:2]), options_of_commands()))
     except Exception as error:
         if not hasattr(error, "format_message"):  # a usage error of the parser has it
             raise
@@ -71,6 +73,16 @@ def main() -> None:
         said = " ".join(error.format_message().split())
         _fail(f"{said or 'name a command'} (see '{page} --help')")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def options_of_commands() -> dict[str, set[str]]:
+    """Return the options of every command, ``ffml run`` first."""
+    found: Any = typer.main.get_command(app)
+    names = sorted(found.commands, key=lambda name: name != "run")
+    return {
+        name: {word for param in found.commands[name].params for word in param.opts}
+        for name in names
+    }
 
 
 def _fail(message: str) -> None:

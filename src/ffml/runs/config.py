@@ -77,7 +77,7 @@ def saved_config(run_dir: Path) -> dict[str, Any]:
         FFMLError: there is no run, or config.json says something else than the checkpoint.
     """
     if not run_dir.is_dir():
-        raise FFMLError(f"{run_dir} is not a folder; give --resume the folder of a run")
+        raise FFMLError(f"{run_dir} is not a folder; give the folder of a run")
     newest = newest_generation(run_dir)
     kept = newest.contents.document["config"] if newest else None
     found = read_config(run_dir)
@@ -88,7 +88,7 @@ def saved_config(run_dir: Path) -> dict[str, Any]:
             raise FFMLError(
                 f"{run_dir / CONFIG} is damaged and no round was done; start another run with --out"
             )
-        raise FFMLError(f"{run_dir} holds no run; give --resume the folder of one")
+        raise FFMLError(f"{run_dir} holds no run; give the folder of one")
     return kept or found or {}
 
 

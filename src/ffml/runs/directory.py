@@ -274,7 +274,7 @@ class RunDirectory:
         except OSError as error:
             raise FFMLError(
                 f"cannot write to {self.folder} ({error.strerror}); {self._safe_rounds()} rounds "
-                f"are safe there: mend that, then go on with --resume {self.folder}"
+                f"are safe there: mend that, then go on with ffml run --resume {self.folder}"
             ) from error
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from ffml.report.markdown import code, escape
 from ffml.runs import durable
 from ffml.runs.files import to_json
 from ffml.runs.snapshot import versions
@@ -118,15 +119,15 @@ def _page(
 ) -> str:
     """Return the tables with what is needed to repeat them."""
     made = (
-        f"`{document['command']}`: {document['cell_seconds'] / 60:.0f} minutes of computing on "
+        f"{code(document['command'])}: {document['cell_seconds'] / 60:.0f} minutes of computing on "
         f"{document['cores']} cores, {document['date']}, ffml {document['versions']['ffml']}, "
         f"JAX {document['versions']['jax']}."
     )
-    parts = [markdown_tables(summary).rstrip(), document["measured"]]
+    parts = [markdown_tables(summary).rstrip(), escape(document["measured"])]
     if len(differences):
         parts += [
-            f"Minus {reference}, seed by seed (methods share tasks, order and splits, so that much "
-            "of the noise cancels):",
+            f"Minus {escape(reference)}, seed by seed (methods share tasks, order and splits, so "
+            "that much of the noise cancels):",
             markdown_tables(differences, DIFFERENCES, signed=True).rstrip(),
         ]
     if len(equal):

@@ -200,8 +200,8 @@ def check_search(search: Search) -> Span:
     if _most_validation_rows(config, stream, span) < search.min_validation:
         raise FFMLError(
             f"none of the rounds {span.first} to {span.last} of {total} (the middle third) has "
-            f"{search.min_validation} validation rows; give more --rounds or a smaller "
-            "--min-validation"
+            f"{search.min_validation} validation rows; give more rounds (--set rounds=N), "
+            "or a smaller --min-validation"
         )
     return span
 
