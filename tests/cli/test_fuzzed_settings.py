@@ -8,11 +8,11 @@ import pytest
 from ffml.base import FFMLError
 from ffml.cli.values import parse_settings
 from ffml.methods import METHODS
+from ffml.online.loop import step
 from ffml.recipe.build import build
 from ffml.recipe.config import OWN_SETTINGS, configure_run
 from ffml.recipe.configfile import setting_kinds
-from ffml.recipe.recipes import Recipe, known_settings
-from ffml.wrappers import WRAPPERS
+from ffml.recipe.recipes import Recipe, additions, known_settings
 
 WORDS = ["", "a", "null", "none", "true", "1,2", "[1]", "[]", "{}", ",", "=", "--", "'", "٣", "½"]
 WORDS += ["nan", "inf", "-inf", "1e999", "9" * 40, "0x10", "adam", "cost=1e30", "rate=2", "cost=0"]
@@ -30,7 +30,7 @@ def value(rng, name):
 
 def built(rng, methods):
     method = rng.choice(methods)
-    wrappers = tuple(name for name in WRAPPERS if rng.random() < 0.4)
+    wrappers = tuple(name for name in additions() if rng.random() < 0.4)
     names = [*known_settings(Recipe(method, wrappers)), *OWN_SETTINGS]
     texts = [f"{name}={value(rng, name)}" for name in rng.sample(names, rng.choice([1, 1, 2]))]
     try:
@@ -54,8 +54,9 @@ def test_what_is_taken_is_learned_with(name):
         try:
             given = parse_settings([f"{name}={text}"]) | {"method": "leader", "wrappers": ()}
             run = build(configure_run("synthetic", given | SMALL))
+            state = run.state
             for task in islice(run.stream.tasks(), 2):
-                run.loop.step(task)
+                state, _ = step(run.loop, state, task)
         except FFMLError as error:
             assert "\n" not in str(error)
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from loans import ROLES, write_loans
@@ -12,17 +13,8 @@ from ffml.base import FFMLError
 from ffml.recipe.configfile import read_config, setting_kinds
 from ffml.recipe.plugins import _LOADED, REGISTRIES, load_plugins, register, restore_plugins
 
-NOTION = """
-from ffml import register
-from ffml.problem.notions import decision_constraint
-
-
-@register("notion", "predictive-equality")
-def predictive_equality(bound=0.05, temperature=1.0, relative=True):
-    \"\"\"Equal rates of false alarms.\"\"\"
-    negatives = {"": lambda batch: batch.weight * (1 - batch.y)}
-    return decision_constraint("predictive-equality", negatives, bound, temperature, relative)
-"""
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+NOTION = PAGE.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
 METHOD = """
 from ffml.methods import METHODS, twp
 
@@ -144,7 +136,7 @@ def test_a_config_file_names_plugins_beside_it(write, tmp_path, monkeypatch):
 
 
 def test_a_run_says_what_was_asked_for_and_remembers_the_file(write, tmp_path, run_main):
-    """A notion of one's own is not "no fairness"."""
+    """The notion of the page on extensions is not "no fairness"."""
     path = write(NOTION)
     words = ["run", "synthetic", "--method", "refit", *TINY, "--plugin", "mine.py", "--out", "r"]
     code, out, err = run_main(*words, "--notion", "predictive-equality", "--max-gap", "0.1")

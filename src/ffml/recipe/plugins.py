@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from ffml.base import FFMLError
 from ffml.border import one_of
 from ffml.datasets import DATASETS
+from ffml.features import FEATURES
 from ffml.kinds import refuse_other_kinds
 from ffml.methods import METHODS, PARTS
 from ffml.methods.classifiers import CLASSIFIERS
@@ -24,6 +25,7 @@ Registry = dict[str, Any]
 REGISTRIES: dict[str, Registry] = {
     "method": METHODS,
     "wrapper": WRAPPERS,
+    "features": FEATURES,
     "notion": CONSTRAINTS,
     "model": MODELS,
     "dataset": DATASETS,
@@ -44,7 +46,8 @@ def register(kind: str, name: str) -> Callable[[T], T]:
     """Give something of one's own a name that recipes and the command line know.
 
     Args:
-        kind: method, wrapper, notion, model, dataset, classifier, inner, outer or stop.
+        kind: a key of `REGISTRIES`: method, wrapper, notion, model, dataset, features, classifier,
+            inner, outer or stop.
         name: one that is not taken.
 
     >>> @register("model", "constant")
