@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: help demo test docs format bench profile clean
+.PHONY: help demo test docs dist format bench profile clean
 
 help:            ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -29,6 +29,9 @@ test: $(READY)   ## Lint, type-check and run all tests
 
 docs: $(READY)   ## Write the API reference: docs/api.md
 	$(BIN)/python scripts/build_api.py
+
+dist: $(READY)   ## Build the wheel and the source distribution: dist/
+	$(BIN)/python -m hatchling build
 
 format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .

@@ -105,6 +105,7 @@ def test_links_to_files_of_the_repository_lead_somewhere(page):
 
 
 def test_make_targets_that_the_readme_names_exist():
-    named = set(re.findall(r"make ([a-z]+)", (ROOT / "README.md").read_text()))
+    pages = "".join((ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md"))
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", pages, re.MULTILINE))
     defined = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {"demo", "test"} <= named <= defined

@@ -1,11 +1,15 @@
 """Every example runs by itself, is short, and ends by saying something that can be checked."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import STRICT_PYTHON
+from quick import sets
+
+from ffml.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -48,6 +52,10 @@ def a_grown_table_is_gone_on_with(lines):
     return lines[0].startswith("nothing new: all tasks of") and "(7)" in lines[0]
 
 
+def the_skeleton_is_a_learner(lines):
+    return lines == ["skeleton is a learner"]
+
+
 SHOWS = {
     "own_csv": decisions_were_made,
     "pandas_loop": adapting_helped,
@@ -56,6 +64,7 @@ SHOWS = {
     "pipeline": the_tighter_bound_has_the_smaller_gap,
     "custom_constraint": the_constraint_narrowed_the_gap,
     "regret": who_learns_has_less_regret,
+    "skeleton_method": the_skeleton_is_a_learner,
 }
 
 
@@ -72,3 +81,12 @@ def test_example(example, tmp_path):
     assert done.returncode == 0, done.stderr
     assert SHOWS[example.stem](done.stdout.strip().splitlines()), done.stdout
     assert not list(tmp_path.iterdir()), "an example leaves files behind"
+
+
+def test_the_skeleton_is_a_plugin(run_main, tmp_path):
+    words = ["--plugin", ROOT / "examples" / "skeleton_method.py", "--method", "skeleton"]
+    small = sets("rounds=2", "shots=10", "lr=0.05", "tasks_per_round=2")
+    code, out, err = run_main("run", "synthetic", *words, *small, "--out", "run")
+    METHODS.pop("skeleton", None)
+    assert (code, err) == (0, "") and "skeleton on synthetic" in out
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["method"] == "skeleton"

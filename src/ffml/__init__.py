@@ -30,6 +30,7 @@ _NAMES = {
     "load": "ffml.datasets",
     "open": "ffml.runs",
     "play": "ffml.online.loop",
+    "register": "ffml.recipe.plugins",
     "run": "ffml.runs",
 }
 
@@ -46,3 +47,7 @@ def __getattr__(name: str) -> Any:
     if name in _NAMES:
         return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'ffml' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

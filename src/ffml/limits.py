@@ -19,13 +19,16 @@ LIMITS = {
     "tasks_per_round": 10_000,
     "num_features": 100_000,
     "num_groups": 1_000,
+    "inverse_l2": 1e9,  # beyond it, and beyond this trust, some systems cannot be solved
+    "trust": 1e9,
 }
 LARGEST = 10_000_000  # of every other whole number
+LARGEST_NUMBER = 3e38  # of every other number: what 32 bits hold
 LONGEST = 100  # of every list
 
 
 def refuse_large(settings: Mapping[str, Any]) -> None:
-    """Refuse whole numbers and lists beyond the limits.
+    """Refuse numbers and lists beyond the limits.
 
     >>> refuse_large({"inner.num_steps": 10**9})
     Traceback (most recent call last):
@@ -35,7 +38,7 @@ def refuse_large(settings: Mapping[str, Any]) -> None:
         several = isinstance(value, list | tuple)
         if several and len(value) > LONGEST:
             raise FFMLError(f"{name} has {len(value)} entries; the limit is {LONGEST}")
-        limit = LIMITS.get(name, LARGEST)
         for part in value if several else [value]:
-            if isinstance(part, int) and not part <= limit:
+            limit = LIMITS.get(name, LARGEST if isinstance(part, int) else LARGEST_NUMBER)
+            if isinstance(part, int | float) and not part <= limit:
                 raise FFMLError(f"{name} must be <= {limit}, got {part}")

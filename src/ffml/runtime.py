@@ -21,7 +21,13 @@ def configure(devices: int | None = None, cache: bool = True) -> None:
     Call it before anything else touches JAX: one CPU device uses one core only, and the number
     of devices cannot change once JAX has started.
     """
-    jax.config.update("jax_num_cpu_devices", devices or available_cores())
+    try:
+        jax.config.update("jax_num_cpu_devices", devices or available_cores())
+    except RuntimeError:
+        raise FFMLError(
+            "JAX has started already; configure it first, and let a plug-in compute nothing while "
+            "it is loaded, only within its functions"
+        ) from None
     if cache:
         from platformdirs import user_cache_path
 

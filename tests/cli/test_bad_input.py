@@ -8,7 +8,7 @@ from quick import QUICK, SMALL, sets
 
 from ffml.base import FFMLError
 from ffml.recipe.configfile import read_config
-from ffml.recipe.sources import SET_OPTIONS
+from ffml.recipe.sources import FLAGS
 
 # Where columns are guessed, the command line asks before the table is read.
 ASKED = {
@@ -22,7 +22,7 @@ ASKED = {
 def command(made, roles):
     words = [made[0], "--query", made[1]] if isinstance(made, tuple) else [made]
     for name, value in {**ROLES, **roles}.items():
-        if name in SET_OPTIONS:
+        if name not in FLAGS:
             words += ["--set", f"data.{name}={str(value).lower() if value is True else value}"]
         elif value is not None:
             for one in [value] if isinstance(value, str | int | float) else value:

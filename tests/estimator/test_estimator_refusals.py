@@ -13,8 +13,7 @@ from ffml.estimator import FairMetaClassifier
 from ffml.methods import METHODS
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS
-from ffml.recipe.recipes import Recipe, known_settings
-from ffml.wrappers import WRAPPERS
+from ffml.recipe.recipes import Recipe, additions, known_settings
 
 
 @pytest.fixture(scope="module")
@@ -254,11 +253,12 @@ REFUSED_PARAMETERS = {
     ),
     "wrapper": (
         {"wrappers": ["evenned"]},
-        f"unknown wrapper 'evenned'; did you mean 'evened'? Known: {', '.join(WRAPPERS)}",
+        f"unknown wrapper 'evenned'; did you mean 'evened'? Known: {', '.join(additions())}",
     ),
     "setting of another wrapper": (
         {"method": "ffml", "settings": {"evened.memory": 0.5}},
-        "'evened.memory' is a setting of the wrapper 'evened'; add --with evened",
+        "'evened.memory' is a setting of the wrapper 'evened'; add --with evened, or with=evened "
+        "after the method's name",
     ),
     "bad setting": ({"method": "ffml", "settings": {"inner.lr": 0}}, "inner.lr must be > 0, got 0"),
     "bad policy": (

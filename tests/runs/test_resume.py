@@ -232,8 +232,8 @@ def test_sigkill_and_resume_on_the_command_line(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--resume", "nothing"], "nothing is not a folder; give --resume the folder of a run"),
-        (["--resume", "empty"], "empty holds no run; give --resume the folder of one"),
+        (["--resume", "nothing"], "nothing is not a folder; give the folder of a run"),
+        (["--resume", "empty"], "empty holds no run; give the folder of one"),
         (["--resume", "broken"], "config.json is damaged and no round was done; start another run"),
         (
             ["--resume", "run", "--set", "seed=0"],

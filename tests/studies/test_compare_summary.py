@@ -1,16 +1,20 @@
 """What a comparison says: means, differences, trade-offs, tables and the picture."""
 
 import csv
+import html
 import json
+import re
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from comparisons import two_methods
+from markdown_it import MarkdownIt
 from scipy import stats
 
 from ffml.base import FFMLError
+from ffml.report.markdown import code
 from ffml.studies.compare import (
     at_equal_fairness,
     draw_comparison,
@@ -19,6 +23,7 @@ from ffml.studies.compare import (
     summarise_results,
     write_results,
 )
+from ffml.studies.compare._tables import DataTable, _markdown
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +288,17 @@ def test_variants_are_compared_at_the_same_fairness(stored, tmp_path):
     assert ">1 twp<" in svg and ">3 mine |1|<" in svg  # variants of a method look alike
     write_results(tmp_path, frame, summarise_results(frame), facts)
     assert pd.read_csv(tmp_path / "equal_fairness.csv").empty
+
+
+def test_names_stay_names_in_markdown():
+    """Judged by a parser of Markdown: what people wrote is text, in its cell."""
+    wild = "<img src=x onerror=alert(1)> **b** `c` [d](https://e) ~~g~~ &lt; |f|"
+    page = _markdown([DataTable(wild, ["method", wild], [[wild, "0.1 <"]])])
+    page += f"\n{code('ffml `<b>` ```')}\n"
+    shown = MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(page)
+    assert shown.count(html.escape(wild)) == 3 and shown.count("<td") == 2
+    assert not re.search("<(img|a|b|em|s)[ >]", shown) and shown.count("<strong>") == 1
+    assert "<code>ffml `&lt;b&gt;` ```</code>" in shown
 
 
 def test_the_picture_shows_every_method_and_data_set(stored, tmp_path):

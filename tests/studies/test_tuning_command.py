@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ffml.cli.tuning import parse_grid
+from ffml.cli.values import parse_grid, parse_variant
 
 SMALL = [
     *("--method", "twp", "--set", "rounds=6", "--set", "num_steps=2", "--set", "shots=4"),
@@ -42,45 +42,33 @@ def test_the_command(run_main, tmp_path):
 
 
 def test_an_interrupted_command_says_how_to_go_on(run_main, tmp_path, monkeypatch):
-    import ffml.studies.tuning
+    import ffml.studies.tuning._study as study
 
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ffml.studies.tuning, "run_chunks", interrupted)
+    monkeypatch.setattr(study, "run_chunks", interrupted)
     code, out, _ = run_main("tune", "synthetic", *SMALL, "--grid", "lr=0.1,0.5")
     assert code == 130 and "Go on with the same command" in out
     assert not (tmp_path / "tune" / "synthetic" / "chosen.json").exists()
 
 
 def test_a_space_gives_way_to_what_is_given():
-    from ffml.cli.tuning import TuneOptions, _search
+    from ffml.studies.tuning import plan_space
 
-    options = TuneOptions(
-        data="synthetic",
-        data_options={},
-        method="ffml",
-        space=None,
-        grid=(),
-        random=None,
-        given={"problem.l2": 0.5},
-        preset=None,
-        targets=(0.99, 0.97),
-        seeds=None,
-        min_validation=None,
-    )
-    search = _search(options)
+    search = plan_space("synthetic", given={"problem.l2": 0.5}, grid={})
     assert "problem.l2" not in search.names and "max_gap" in search.names
     assert all(config.settings["problem.l2"] == 0.5 for config in search.configs)
     assert search.seeds == (100, 101, 102, 103, 104)
-    only = _search(options._replace(grid=("damping=1,2",)))
-    assert only.names == ("damping",)
-    both = _search(options._replace(grid=("damping=1,2",), space="paper", given={}, random=5))
+    damping = {"damping": (1.0, 2.0)}
+    assert plan_space("synthetic", given={}, grid=damping).names == ("damping",)
+    both = plan_space("synthetic", given={}, grid=damping, space="paper", random=5)
     assert set(both.names) == {"inner.lr", "outer_lr", "initial_multiplier", "damping"}
     assert len(both.settings) == 5 and both.configs[0].settings["model"] == "mlp"
     assert all(1 <= s["damping"] <= 2 for s in both.settings)
-    assert len(_search(options._replace(space="paper", given={})).settings) == 64
-    wrapped = _search(options._replace(method="ogdlc with=evened max_gap=0.1", grid=("lr=1,2",)))
+    assert len(plan_space("synthetic", given={}, grid={}, space="paper").settings) == 64
+    _, method, own = parse_variant("ogdlc with=evened max_gap=0.1")
+    wrapped = plan_space("synthetic", method=method, given=own, grid=parse_grid(["lr=1,2"]))
     assert {c.recipe.wrappers for c in wrapped.configs} == {("evened",)}
     assert (wrapped.method, wrapped.names) == ("ogdlc", ("lr",))
     assert {c.max_gap for c in wrapped.configs} == {(0.1,)}

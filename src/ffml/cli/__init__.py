@@ -1,6 +1,7 @@
 """The command line. Each command is one function; this page puts them together."""
 
 import sys
+from typing import Annotated, Any
 
 import typer
 
@@ -9,13 +10,32 @@ from ffml.cli import audit, compare, data, label, listings, options, reproduce, 
 
 app = typer.Typer(
     name="ffml",
-    help="Fairness-aware online meta-learning: watch a learner adapt to one population after "
-    "another while group unfairness stays bounded.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import ffml
+
+        typer.echo(f"ffml {ffml.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Fairness-aware online meta-learning: watch a learner adapt to one population after another
+    while group unfairness stays bounded.
+    """
+
 
 COMMANDS = (
     start.start,
@@ -43,13 +63,16 @@ def main() -> None:
         _refuse_odd_words(sys.argv[1:])
         code = app(standalone_mode=False)
     except FFMLError as error:
-        _fail(str(error))
+        from ffml.cli.advice import with_owners
+
+        _fail(with_owners(str(error), "".join(sys.argv[1:2]), options_of_commands()))
     except Exception as error:
         if not hasattr(error, "format_message"):  # a usage error of the parser has it
             raise
         known = {function.__name__ for function in COMMANDS}
         page = " ".join(["ffml", *(word for word in sys.argv[1:2] if word in known)])
-        _fail(f"{' '.join(error.format_message().split())} (see '{page} --help')")
+        said = " ".join(error.format_message().split())
+        _fail(f"{said or 'name a command'} (see '{page} --help')")
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -60,6 +83,16 @@ def _refuse_odd_words(words: list[str]) -> None:
             word.encode()
         except UnicodeEncodeError:
             raise FFMLError(f"the name {word!a} is not in UTF-8; choose another") from None
+
+
+def options_of_commands() -> dict[str, set[str]]:
+    """Return the options of every command, ``ffml run`` first."""
+    found: Any = typer.main.get_command(app)
+    names = sorted(found.commands, key=lambda name: name != "run")
+    return {
+        name: {word for param in found.commands[name].params for word in param.opts}
+        for name in names
+    }
 
 
 def _fail(message: str) -> None:

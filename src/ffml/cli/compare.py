@@ -2,8 +2,12 @@
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
+
+import typer
+from rich.console import Console
 
 from ffml.base import FFMLError
 from ffml.cli import shared
@@ -60,6 +64,7 @@ def compare(
     sensitive: shared.Sensitive = None,
     task: shared.TaskColumn = None,
     drop: shared.Drop = None,
+    plugin: shared.Plugin = None,
     jobs: shared.Jobs = None,
     backend: shared.Backend = None,
     out: Annotated[
@@ -72,9 +77,17 @@ def compare(
 
     [bold]Example:[/bold] ffml compare --data adult --method ffml --method fairlearn-dp --seeds 0-4
     """
-    from ffml.cli.comparing import compare_methods
+    console = Console(stderr=json_output, quiet=quiet)
+    console.print("[bold]ffml[/bold] · starting JAX and checking what to compare …")
+    from ffml.cli.comparing_view import place_of_work, show_tables, watched
     from ffml.cli.values import parse_seeds_of_data, parse_variant
+    from ffml.recipe.plain import to_json
+    from ffml.recipe.plugins import load_plugins
+    from ffml.runtime import configure
+    from ffml.studies.compare import compare_methods, plan_on_tables
 
+    configure(devices=1)
+    plugins = load_plugins(plugin or ())
     given, roles = shared.split_options(
         settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop
     )
@@ -88,18 +101,28 @@ def compare(
         "preset": preset,
         "settings": given,
         "methods": [parse_variant(text) for text in method] if method else None,
+        "plugins": plugins,
     }
+    wanted = {name: value for name, value in wanted.items() if value is not None}
     if jobs is not None and jobs < 1:
         raise FFMLError(f"--jobs must be >= 1, got {jobs}")
-    compare_methods(
-        data,
-        roles,
-        for_some,
-        {name: value for name, value in wanted.items() if value is not None},
+
+    def watch(total: int, left: Callable[[], int], jobs: int, folder: Path) -> Any:
+        return watched(console, total, left, place_of_work(jobs, backend), folder)
+
+    compared = compare_methods(
+        plan_on_tables(data, roles, for_some, **wanted),
+        out,
         jobs=jobs,
         backend=backend,
-        out=out,
-        quiet=quiet,
-        as_json=json_output,
         command=shlex.join(["ffml", *sys.argv[1:]]),
+        watch=watch,
+    )
+    if json_output:
+        typer.echo(to_json(compared.document), nl=False)
+    show_tables(console, compared.summary)
+    console.print(compared.document["measured"], highlight=False)
+    console.print(
+        f"Tables: [bold]{out / 'summary.md'}[/bold]   (all rounds: {out / 'results.csv'})",
+        soft_wrap=True,
     )

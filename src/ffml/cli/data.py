@@ -83,15 +83,22 @@ def predict(
             "cost=5, rate=0.2, or a probability. Nothing is learned anew."
         ),
     ] = None,
+    plugin: Annotated[
+        list[Path] | None, typer.Option(help="Plug-in that the run was made with.")
+    ] = None,
     json_output: shared.Json = False,
 ) -> None:
     """Decide about the rows of a table with a model that a run has learned."""
+    from ffml.scoring import prepare
     from ffml.scoring.model import load_model
     from ffml.scoring.table import predict_table, write_decisions
-    from ffml.scoring import prepare
     from ffml.tables import open_table
 
     _refuse_inputs(out, [path for path in (model, table, support) if path is not None])
+    if plugin:
+        from ffml.recipe.plugins import load_plugins
+
+        load_plugins(plugin)
     saved = load_model(model)
     for note in saved.notes:
         typer.echo(f"note: {note}", err=True)

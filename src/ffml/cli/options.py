@@ -79,6 +79,7 @@ def run(
         ),
     ] = None,
     settings: shared.Settings = None,
+    plugin: shared.Plugin = None,
     out: Annotated[
         Path | None,
         option(
@@ -119,6 +120,7 @@ def run(
     from ffml.recipe.configfile import Written, read_config
     from ffml.recipe.sources import find_data
 
+    plugins = _plugins(plugin) if plugin or config else {}
     written = read_config(config) if config else Written()
     given, options = shared.split_options(
         settings,
@@ -136,6 +138,8 @@ def run(
     for name, value in own.items():
         if value not in (None, []):
             given[name] = tuple(value) if isinstance(value, list) else value
+    if plugins:
+        given["plugins"] = {**written.settings.get("plugins", {}), **plugins}
     if max_gap:
         given["max_gap"] = parse_bounds("--max-gap", max_gap, "0.05")
     if min_ratio:
@@ -152,6 +156,17 @@ def run(
         as_json=json_output,
         command=_command(found.sql_url),
     )
+
+
+def _plugins(files: list[Path] | None) -> dict[str, str]:
+    """Load plug-ins, here or next from a file: JAX is set up before they can touch it."""
+    from ffml.cli.together import is_distributed
+    from ffml.recipe.plugins import load_plugins
+    from ffml.runtime import configure
+
+    if not is_distributed():
+        configure()
+    return load_plugins(files or ())
 
 
 def _command(sql_url: str | None) -> str:

@@ -75,8 +75,8 @@ def reproduce(
     console = Console(stderr=json_output, quiet=quiet)
     console.print("[bold]ffml[/bold] · starting JAX and checking what to make …")
     from ffml.cli.values import parse_seeds
-    from ffml.research.reproduce import QUICK, Reproduction, Setting, duration
     from ffml.recipe.plain import to_json
+    from ffml.research.reproduce import QUICK, Reproduction, Setting, duration
     from ffml.runtime import available_cores, configure
     from ffml.studies.clusters import check_backend
 
@@ -109,27 +109,13 @@ def reproduce(
 
 
 def _compute(console: "Console", made: "Reproduction", jobs: int, backend: str | None) -> None:
-    """Compute what is missing, with a progress bar; Ctrl-C keeps what is finished."""
-    from ffml.cli.comparing import CellProgress, place_of_work
+    """Compute what is missing, with a progress bar."""
+    from ffml.cli.comparing_view import place_of_work, watched
 
-    total, missing = len(made.cells), len(made.unfinished())
-    if missing:
-        kept = f", {total - missing} of them finished already" if total > missing else ""
-        where = place_of_work(jobs, backend)
-        console.print(f"{total} runs{kept}; computing {missing} on {where}", highlight=False)
-    elif total:
-        console.print(f"all {total} runs are finished already; nothing is computed again")
-    try:
-        with CellProgress(console, total, total - missing) as progress:
-            made.compute(workers=jobs, backend=backend, progress=progress.show)
-    except KeyboardInterrupt:
-        done = total - len(made.unfinished())
-        console.print(
-            f"interrupted; {done} of {total} runs are finished and kept in {made.folder}. Go on "
-            "with the same command.",
-            soft_wrap=True,
-        )
-        raise typer.Exit(130) from None
+    where = place_of_work(jobs, backend)
+    total = len(made.cells)
+    with watched(console, total, lambda: len(made.unfinished()), where, made.folder) as show:
+        made.compute(workers=jobs, backend=backend, progress=show)
 
 
 def _list(made: "Reproduction", as_json: bool) -> None:

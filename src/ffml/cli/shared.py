@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -63,6 +64,15 @@ Settings = Annotated[
         "again for several. `ffml methods NAME` lists them.",
         "--set",
         metavar="NAME=VALUE",
+    ),
+]
+Plugin = Annotated[
+    list[Path] | None,
+    option(
+        HOW,
+        "Python file with a method, wrapper, notion, model or data set of your own; give it again "
+        "for several.",
+        metavar="FILE",
     ),
 ]
 Jobs = Annotated[

@@ -2,8 +2,12 @@
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
+
+import typer
+from rich.console import Console
 
 from ffml.base import FFMLError
 from ffml.cli import shared
@@ -79,6 +83,7 @@ def tune(
     sensitive: shared.Sensitive = None,
     task: shared.TaskColumn = None,
     drop: shared.Drop = None,
+    plugin: shared.Plugin = None,
     chunk: Annotated[
         int | None,
         option(OUTPUT, "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"),
@@ -95,38 +100,62 @@ def tune(
 
     [bold]Example:[/bold] ffml tune adult --grid max_gap=0,0.02,0.05 --grid inner.lr=0.03,0.1,0.3
     """
-    from ffml.cli.tuning import TuneOptions, tune_settings
-    from ffml.cli.values import parse_seeds
-    from ffml.recipe.sources import find_table
-
-    given, roles = shared.split_options(
-        settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop
-    )
     for name, target in (("target-dp", target_dp), ("target-eo", target_eo)):
         if not 0 < target <= 1.2:  # above 1: to be safe on unlucky seeds
             raise FFMLError(f"--{name} must be above 0 and at most 1.2, got {target:g}")
     for name, least in (("chunk", chunk), ("min-validation", min_validation), ("random", random)):
         if least is not None and least < 1:
             raise FFMLError(f"--{name} must be >= 1, got {least}")
-    found = find_table(data, roles)
-    tune_settings(
-        TuneOptions(
-            data=found.data,
-            data_options=found.options,
-            method=method,
-            space=space,
-            grid=tuple(grid or ()),
-            random=random,
-            given=given,
-            preset=preset,
-            targets=(target_dp, target_eo),
-            seeds=None if seeds is None else parse_seeds(seeds),
-            min_validation=min_validation,
-        ),
+    console = Console(stderr=json_output, quiet=quiet)
+    console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{data}[/bold] …")
+    from ffml.cli.tuning_view import show_best, verdict, watched
+    from ffml.cli.values import parse_grid, parse_seeds, parse_variant
+    from ffml.recipe.plain import to_json
+    from ffml.recipe.plugins import load_plugins
+    from ffml.recipe.sources import find_table
+    from ffml.runtime import configure
+    from ffml.studies.tuning import Rule, plan_space, tune_settings
+
+    configure()  # before settings are checked, for which learners are built
+    plugins = load_plugins(plugin or ())
+    given, roles = shared.split_options(
+        settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop
+    )
+    table, variant, rule = (
+        find_table(data, roles),
+        parse_variant(method),
+        Rule(target_dp, target_eo),
+    )
+    out = out or Path("tune") / Path(table.data).stem
+    search = plan_space(
+        table.data,
+        method=variant.method,
+        given=given | dict(variant.settings),
+        space=space,
+        grid=parse_grid(grid or ()),
+        random=random,
+        preset=preset,
+        seeds=None if seeds is None else parse_seeds(seeds),
+        min_validation=min_validation,
+        data_options=table.options,
+        plugins=plugins,
+    )
+    tuned = tune_settings(
+        search,
+        rule,
+        out,
         chunk=chunk,
         backend=backend,
-        out=out or Path("tune") / Path(found.data).stem,
-        quiet=quiet,
-        as_json=json_output,
         command=shlex.join(["ffml", *sys.argv[1:]]),
+        watch=partial(watched, console, search, out),
+    )
+    if json_output:
+        typer.echo(to_json(tuned.document), nl=False)
+    show_best(console, search, tuned.table)
+    console.print(verdict(tuned.document), highlight=False, soft_wrap=True)
+    console.print(f"Rule: {rule}", highlight=False, soft_wrap=True)
+    console.print(
+        f"All settings: {out / 'settings.csv'}   (trade-off: {out / 'trade-off.svg'})\n"
+        f"Run the chosen one: [bold]ffml run --config {out / 'chosen.json'}[/bold]",
+        soft_wrap=True,
     )

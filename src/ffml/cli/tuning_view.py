@@ -2,8 +2,12 @@
 
 import math
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -15,6 +19,23 @@ if TYPE_CHECKING:
     from ffml.studies.tuning import Chunk, Search, Span
 
 SHOWN = 10  # settings in the printed table
+
+
+@contextmanager
+def watched(
+    console: Console, search: "Search", out: Path, span: "Span", chunks: list["Chunk"]
+) -> Iterator[Callable[..., None]]:
+    """Show how chunks are computed; Ctrl-C keeps what is finished."""
+    announce(console, search, span, chunks)
+    try:
+        with ChunkProgress(console, chunks, span.last) as progress:
+            yield progress.show
+    except KeyboardInterrupt:
+        console.print(
+            f"interrupted; finished chunks are in {out / 'chunks'}. Go on with the same command.",
+            soft_wrap=True,
+        )
+        raise typer.Exit(130) from None
 
 
 def announce(console: Console, search: "Search", span: "Span", chunks: list["Chunk"]) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ffml.studies.compare import Variant
 
 NO_WRAPPER = "none"
+LISTS = ("notions", "max_gap", "model.hidden")  # whose values have parts; a grid joins them by +
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -64,6 +65,27 @@ def parse_settings(texts: Iterable[str], given_by: str = "--set") -> dict[str, A
         refuse_unknown_settings([name])
         settings[name] = parse_value(name, value, setting_kinds().get(name, Any))
     return settings
+
+
+def parse_grid(texts: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    """Read ``name=v1,v2,…``; parts of one value are joined by +.
+
+    >>> parse_grid(("inner.lr=0.1,1e+0", "max_gap=0.02,0.02+0.05", "dual_lr=null,1"))
+    {'inner.lr': (0.1, 1.0), 'max_gap': ((0.02,), (0.02, 0.05)), 'dual_lr': (None, 1.0)}
+    """
+    axes: dict[str, tuple[Any, ...]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not (equals and name and all(part.strip() for part in values.split(","))):
+            raise FFMLError(f"--grid takes NAME=V1,V2,… such as inner.lr=0.1,0.3, got '{text}'")
+        if name in axes:
+            raise FFMLError(f"--grid has '{name}' twice; give all its values at once")
+        parts = [part.strip() for part in values.split(",")]
+        if name in LISTS:
+            parts = [re.sub(r"(?<![eE])\+", ",", part) for part in parts]
+        axes[name] = tuple(parse_settings([f"{name}={part}"])[name] for part in parts)
+    return axes
 
 
 def parse_value(name: str, text: str, kind: Any) -> Any:

@@ -37,7 +37,9 @@ _PARAMETERS = {
     "seed": "random_state",
 }
 _DEFAULTS = {f.name: getattr(RunConfig(""), f.name) for f in fields(RunConfig)}
-_INAPPLICABLE = ("data", "data_options", "rounds", "augment_to", "judge_from", "judge_min_rows")
+_INAPPLICABLE = (
+    *("data", "data_options", "plugins", "rounds", "augment_to", "judge_from", "judge_min_rows"),
+)
 
 
 def configure(parameters: Mapping[str, Any]) -> RunConfig:

@@ -12,13 +12,13 @@ from ffml.base import FFMLError, Schema, Stream
 from ffml.estimator.loop import loop_of, parameters_of, restored_state
 from ffml.recipe.build import Experiment
 from ffml.report import write_pages
-from ffml.scoring.model import schema_from
 from ffml.runs.checkpoint import Checkpoints
 from ffml.runs.config import run_config, saved_config
 from ffml.runs.directory import RunDirectory
 from ffml.runs.ownership import holds_run, refuse_links
 from ffml.runs.position import Position
 from ffml.runs.rounds import Rounds
+from ffml.scoring.model import schema_from
 from ffml.tables import Preprocessor, Roles
 
 if TYPE_CHECKING:

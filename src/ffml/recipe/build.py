@@ -13,6 +13,7 @@ from ffml.online.loop import start
 from ffml.online.memory import MemorySettings
 from ffml.online.state import Loop, LoopState, check_judging
 from ffml.recipe.config import RunConfig, check_settings
+from ffml.recipe.plugins import restore_plugins
 from ffml.recipe.recipes import build_features, build_method, build_problem, step_sizes
 from ffml.recipe.sources import open_stream
 from ffml.tables import Source, TableStream
@@ -61,6 +62,7 @@ def build(
     plays many runs that differ in their seeds.
     """
     refuse_after_fork()
+    restore_plugins(config.plugins)
     check_config(config)
     stream, scaler = open_stream(
         config.data,

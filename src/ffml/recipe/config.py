@@ -38,6 +38,7 @@ class RunConfig:
         judge_from: share of the stream that is only learned from, and not judged.
         judge_min_rows: rounds with fewer rows to judge are only learned from.
         label_delay: labels are known so many rounds after their decision, and not used before.
+        plugins: files with parts of one's own, by path with their SHA-256.
     """
 
     data: str
@@ -58,6 +59,7 @@ class RunConfig:
     judge_from: float = 0.0
     judge_min_rows: int = 0
     label_delay: int = 0
+    plugins: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; an estimator among the settings is none."""
@@ -82,9 +84,8 @@ class RunConfig:
 
 
 # What a run has besides its data and its recipe, by the names that ``--set`` takes.
-OWN_SETTINGS = tuple(
-    f.name for f in fields(RunConfig) if f.name not in ("data", "data_options", "recipe")
-)
+_NO_SETTINGS = ("data", "data_options", "recipe", "plugins")
+OWN_SETTINGS = tuple(f.name for f in fields(RunConfig) if f.name not in _NO_SETTINGS)
 
 
 def check_settings(config: RunConfig) -> None:
@@ -142,7 +143,7 @@ def configure_run(
     merged.pop("method", None)
     if merged.get("min_ratio") is not None and given.get("max_gap") is None:
         merged["max_gap"] = None  # of a preset, or the default
-    own = {n: merged.pop(n) for n in (*OWN_SETTINGS, "data_options") if n in merged}
+    own = {n: merged.pop(n) for n in (*OWN_SETTINGS, "data_options", "plugins") if n in merged}
     known = known_settings(Recipe(method, wrappers, merged))
     settings = {n: value for n, value in merged.items() if n in known or n in given}
     recipe = Recipe(method, wrappers, settings)

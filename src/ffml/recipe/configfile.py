@@ -115,11 +115,24 @@ def read_config(path: Path) -> Written:
             f"{path} is of an earlier version of ffml, where settings had other names; see 'ffml "
             "methods ffml' for today's"
         )
+    plugins = _load_plugins(settings, path.parent)
     kinds = {"data": str | None, "method": str, "wrappers": tuple[str, ...]} | setting_kinds()
     refuse_unknown_settings(name for name in settings if name not in kinds)
     refuse_other_kinds(settings, kinds)
     data = settings.pop("data", None)
+    settings |= {"plugins": plugins} if plugins else {}
     return Written(data, *split_data(settings), is_run)
+
+
+def _load_plugins(settings: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Take out and load the plug-ins that a file names, relative to it, or that a run had."""
+    from ffml.recipe.plugins import load_plugins, restore_plugins  # here: it starts JAX
+
+    named, kept = settings.pop("plugin", ()), settings.pop("plugins", {})
+    refuse_other_kinds({"plugin": named}, {"plugin": str | tuple[str, ...]})
+    restore_plugins(kept)
+    files = (named,) if isinstance(named, str) else named
+    return kept | load_plugins(folder / file for file in files)
 
 
 def _read_toml(text: str) -> dict[str, Any]:

@@ -101,7 +101,10 @@ def check_recipe(recipe: Recipe) -> None:
     for name in recipe.settings:
         owner = name.partition(".")[0]
         if name not in known and owner in additions():
-            raise FFMLError(f"'{name}' is a setting of the wrapper '{owner}'; add --with {owner}")
+            raise FFMLError(
+                f"'{name}' is a setting of the wrapper '{owner}'; add --with {owner}, or "
+                f"with={owner} after the method's name"
+            )
         one_of(f"setting of {recipe.method}", name, known)
     refuse_other_kinds(recipe.settings, {name: s.kind for name, s in known.items()})
     refuse_large(recipe.settings)

@@ -8,6 +8,7 @@ from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS
 from ffml.recipe.build import Built, build_for
 from ffml.recipe.config import RunConfig
+from ffml.recipe.plugins import restore_plugins
 from ffml.recipe.recipes import Recipe, additions
 
 
@@ -17,6 +18,7 @@ def shared_functions(config: RunConfig, schema: Schema) -> Built:
     A name that was registered anew stands for something else. With an estimator among the settings
     nothing is compiled, and nothing shared.
     """
+    restore_plugins(config.plugins)
     recipe = config.recipe
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.settings.items()}
     slots = DEFAULT_PARTS.get(recipe.method, {})

@@ -29,7 +29,7 @@ TABLE_OPTIONS = (
     *("label", "task", "time", "by", "order", "date_format"),
     *("positive", "drop", "drop_missing", "query", "id"),
 )
-SET_OPTIONS = ("order", "date_format", "drop_missing", "intersect", "id")  # --set data.order=COLUMN
+FLAGS = ("label", "positive", "sensitive", "task", "time", "by", "drop", "query")  # --label, …
 _WORDS = ("label", "task", "time", "by", "order", "date_format", "query", "url", "id")
 TABLE_KINDS: dict[str, Any] = {
     **dict.fromkeys(_WORDS, str),
@@ -92,7 +92,7 @@ def as_given(option: str) -> str:
     >>> as_given("label"), as_given("order")
     ('--label', 'data.order')
     """
-    return f"data.{option}" if option in SET_OPTIONS else f"--{option}"
+    return f"--{option}" if option in FLAGS else f"data.{option}"
 
 
 def is_url(data: str) -> bool:

@@ -8,9 +8,9 @@ import numpy as np
 
 from ffml.report import _answer, _card_results, _facts, _recipe, _words
 from ffml.report._files import RunView
-from ffml.report._markdown import bullets, escape, fenced, items, table
 from ffml.report._numbers import UNDEFINED, counted, listed
 from ffml.report._warnings import warning_lines
+from ffml.report.markdown import bullets, escape, fenced, items, table
 
 # Said elsewhere, different each time, or of interest on one machine only.
 _LEFT_OUT = ("Command", "Created", "Seconds", "Path", "Input columns")

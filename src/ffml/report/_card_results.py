@@ -6,8 +6,8 @@ import numpy as np
 
 from ffml.report import _gaps, _tables, _words
 from ffml.report._files import RunView
-from ffml.report._markdown import bullets, escape, table
 from ffml.report._numbers import UNDEFINED, counted, interval, listed, percent, rate
+from ffml.report.markdown import bullets, escape, table
 
 _METRICS = {
     "dp": "Demographic parity (DP) ratio",

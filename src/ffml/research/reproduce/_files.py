@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ffml.recipe.plain import to_json
 from ffml.research.reproduce._made import Made, TextTable, markdown
 from ffml.store import durable
-from ffml.recipe.plain import to_json
 from ffml.tables.csvfile import frame_text
 
 if TYPE_CHECKING:

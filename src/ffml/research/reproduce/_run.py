@@ -9,15 +9,15 @@ from typing import Any
 import pandas as pd
 
 from ffml.border import one_of
+from ffml.recipe.plain import plain
+from ffml.recipe.saved import versions
 from ffml.research.reproduce._curve_runs import run_curves
 from ffml.research.reproduce._curves import CurveSpec, CurveStore
 from ffml.research.reproduce._files import read_record, write_item
 from ffml.research.reproduce._items import ITEMS, Item, make
 from ffml.research.reproduce._page import write_page
 from ffml.research.reproduce._setting import Setting
-from ffml.recipe.plain import plain
 from ffml.runs.ownership import check_results
-from ffml.recipe.saved import versions
 from ffml.runtime import available_cores
 from ffml.studies.compare import PROTOCOLS, Event, RunSpec, Store, check_cells, run_cells
 

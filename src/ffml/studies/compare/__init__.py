@@ -10,6 +10,7 @@ from ffml.studies.compare._results import write_results
 from ffml.studies.compare._run import Event, event_of, locked, run_cells, unfinished
 from ffml.studies.compare._spec import RunSpec
 from ffml.studies.compare._store import Store, packed_cell
+from ffml.studies.compare._study import Compared, compare_methods, plan_on_tables
 from ffml.studies.compare._summary import (
     MIN_VALIDATION,
     enough_rows,
@@ -23,6 +24,7 @@ __all__ = [
     "MIN_VALIDATION",
     "PAPER_DATA",
     "PROTOCOLS",
+    "Compared",
     "DataTable",
     "Event",
     "Protocol",
@@ -31,6 +33,7 @@ __all__ = [
     "Variant",
     "at_equal_fairness",
     "check_cells",
+    "compare_methods",
     "data_tables",
     "draw_comparison",
     "enough_rows",
@@ -43,6 +46,7 @@ __all__ = [
     "packed_cell",
     "paired_differences",
     "plan",
+    "plan_on_tables",
     "root",
     "run_cells",
     "summarise_results",

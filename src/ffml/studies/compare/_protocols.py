@@ -67,7 +67,7 @@ _PLANNED = {
 
 def plan(
     data: Sequence[str] = PAPER_DATA,
-    methods: Sequence[str | Variant] = tuple(METHODS),
+    methods: Sequence[str | Variant] | None = None,
     *,
     protocol: str = "clean",
     seeds: Sequence[int] | None = None,
@@ -77,6 +77,7 @@ def plan(
     settings: Mapping[str, Any] | None = None,
     data_options: Mapping[str, Mapping[str, Any]] | None = None,
     fingerprints: Mapping[str, str] | None = None,
+    plugins: Mapping[str, str] | None = None,
 ) -> list[RunSpec]:
     """List the cells of a comparison; labels are the methods' names, or those of variants.
 
@@ -85,7 +86,7 @@ def plan(
 
     Args:
         data: data sets, or paths of tables.
-        methods: keys of `ffml.methods.METHODS`, or variants of them.
+        methods: keys of `ffml.methods.METHODS`, or variants of them; by default all.
         protocol: a key of `PROTOCOLS`; the following override what it says.
         seeds: draw the order of the tasks, splits and starts; the same for every method.
         seeds_of: other seeds for some of the data, by data: more of them where results are noisy.
@@ -94,6 +95,7 @@ def plan(
         settings: for all variants that have them; a variant's own win.
         data_options: options of data sets, or roles of a table's columns, by data.
         fingerprints: of tables, by data.
+        plugins: of `ffml.recipe.plugins.load_plugins`.
 
     >>> [cell.name for cell in plan(["adult"], ["ffml", "twp"], seeds=[7])]
     ['ffml on adult, seed 7', 'twp on adult, seed 7']
@@ -104,7 +106,7 @@ def plan(
     chosen = one_of("protocol", protocol, PROTOCOLS)
     preset = preset or chosen.preset
     given = chosen.settings | dict(settings or {})
-    variants = _variants(methods)
+    variants = _variants(tuple(METHODS) if methods is None else methods)
     for name in seeds_of or {}:
         one_of("data set in seeds", name, dict.fromkeys(data))
     for_all = chosen.seeds if seeds is None else seeds
@@ -117,7 +119,7 @@ def plan(
                 own = {k: v for k, v in given.items() if k in known[variant.label]}
                 own |= dict(variant.settings)
                 own |= {"method": variant.method, "validation_fraction": share}
-                own["data_options"] = options
+                own |= {"data_options": options, "plugins": dict(plugins or {})}
                 config = _judged_late(configure_run(name, own, preset), own)
                 for seed in dict.fromkeys((seeds_of or {}).get(name, for_all)):
                     seeded = replace(config, seed=seed)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ffml.recipe.plain import to_json
 from ffml.recipe.saved import versions
+from ffml.report.markdown import code, escape
 from ffml.runtime import available_cores
 from ffml.store import durable
 from ffml.studies.compare._by_task import summarise_tasks, task_means
@@ -118,15 +119,15 @@ def _page(
 ) -> str:
     """Return the tables with what is needed to repeat them."""
     made = (
-        f"`{document['command']}`: {document['cell_seconds'] / 60:.0f} minutes of computing on "
+        f"{code(document['command'])}: {document['cell_seconds'] / 60:.0f} minutes of computing on "
         f"{document['cores']} cores, {document['date']}, ffml {document['versions']['ffml']}, "
         f"JAX {document['versions']['jax']}."
     )
-    parts = [markdown_tables(summary).rstrip(), document["measured"]]
+    parts = [markdown_tables(summary).rstrip(), escape(document["measured"])]
     if len(differences):
         parts += [
-            f"Minus {reference}, seed by seed (methods share tasks, order and splits, so that much "
-            "of the noise cancels):",
+            f"Minus {escape(reference)}, seed by seed (methods share tasks, order and splits, so "
+            "that much of the noise cancels):",
             markdown_tables(differences, DIFFERENCES, signed=True).rstrip(),
         ]
     if len(equal):

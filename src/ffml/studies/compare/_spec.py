@@ -28,7 +28,10 @@ class RunSpec:
     @property
     def key(self) -> str:
         """A name for the results: other settings, data or defaults make it another one."""
-        described = self.config.to_json() | {
+        described = self.config.to_json()
+        plugins = sorted(described.pop("plugins").values())  # wherever the files are
+        described |= {"plugins": plugins} if plugins else {}
+        described |= {
             "format": RESULTS_FORMAT,
             "recipe": self.config.recipe.method,
             "settings": self.config.settings,  # with defaults, whether given or not

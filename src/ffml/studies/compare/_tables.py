@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ffml.report import markdown
+from ffml.report.markdown import escape
 from ffml.studies.compare._summary import GROUP
 from ffml.studies.compare._tradeoff import FAIRER, LESS_FAIR
 
@@ -127,9 +129,8 @@ def _equal_line(row: Mapping[Hashable, Any]) -> list[str]:
 def _markdown(tables: Iterable[DataTable]) -> str:
     parts = []
     for table in tables:
-        rows = [table.header, ["---"] + ["---:"] * (len(table.header) - 1), *table.lines]
-        rows = [[cell.replace("|", r"\|") for cell in row] for row in rows]
-        parts.append(f"**{table.title}**\n\n" + "\n".join(f"| {' | '.join(r)} |" for r in rows))
+        header, *lines = ([*map(escape, row)] for row in (table.header, *table.lines))
+        parts.append(f"**{escape(table.title)}**\n\n{markdown.table(header, lines)}")
     return "\n\n".join(parts) + "\n"
 
 

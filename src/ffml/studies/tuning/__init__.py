@@ -16,6 +16,7 @@ from ffml.studies.tuning._search import (
 )
 from ffml.studies.tuning._space import SPACES, Space, draw_settings, grid_settings, space_axes
 from ffml.studies.tuning._store import ChunkStore
+from ffml.studies.tuning._study import Tuned, plan_space, tune_settings
 
 __all__ = [
     "REPORTED_SEEDS",
@@ -27,6 +28,7 @@ __all__ = [
     "Search",
     "Space",
     "Span",
+    "Tuned",
     "check_search",
     "draw_settings",
     "draw_trade_off",
@@ -34,10 +36,12 @@ __all__ = [
     "number_settings",
     "pareto_optimal",
     "plan_search",
+    "plan_space",
     "ranked",
     "run_chunks",
     "space_axes",
     "summarise_settings",
+    "tune_settings",
     "unfinished_chunks",
     "write_search",
 ]

@@ -12,7 +12,7 @@ MEASURING = {
     "data_options": "give it with DATA",
     "method": "use --method",
     "seed": "use --seeds",
-    "rounds": "use --rounds",
+    "rounds": "use --set rounds=N",
     "min_ratio": "use --set",
     "validation_fraction": "use --set",
     "augment_to": "use --set",

@@ -127,6 +127,7 @@ def plan_search(
     min_validation: int | None = None,
     data_options: Mapping[str, Any] | None = None,
     fingerprint: str = "",
+    plugins: Mapping[str, str] | None = None,
 ) -> Search:
     """Put a search together; refuses what would make its result dishonest or meaningless.
 
@@ -140,6 +141,7 @@ def plan_search(
         min_validation: rounds judged on fewer rows do not count; by default 50 (Crime: 10).
         data_options: options of the data set, or roles of the table's columns.
         fingerprint: of a table.
+        plugins: of `ffml.recipe.plugins.load_plugins`.
 
     >>> search = plan_search("adult", [{"damping": 0.0}, {"damping": 1.0}], seeds=[100, 101])
     >>> [(cell.config.settings["damping"], cell.config.seed) for cell in search.cells]
@@ -163,8 +165,7 @@ def plan_search(
             _check_finite(name, value)
     if twice := [name for name in settings[0] if name in common]:
         raise FFMLError(f"'{twice[0]}' has both one value for all and several to try; give one")
-    if data_options:
-        common["data_options"] = dict(data_options)
+    common |= {"data_options": dict(data_options or {}), "plugins": dict(plugins or {})}
     different = {json.dumps(s, sort_keys=True, default=str): dict(s) for s in settings}
     search = Search(
         data, tuple(different.values()), common, preset, seeds, enough, fingerprint=fingerprint
@@ -200,8 +201,8 @@ def check_search(search: Search) -> Span:
     if _most_validation_rows(config, stream, span) < search.min_validation:
         raise FFMLError(
             f"none of the rounds {span.first} to {span.last} of {total} (the middle third) has "
-            f"{search.min_validation} validation rows; give more --rounds or a smaller "
-            "--min-validation"
+            f"{search.min_validation} validation rows; give more rounds (--set rounds=N), "
+            "or a smaller --min-validation"
         )
     return span
 

@@ -1,19 +1,16 @@
-"""What ``ffml compare`` does and shows while it does it."""
+"""What a person sees of ``ffml compare``: a line a run, a progress bar, and the tables."""
 
 import re
-import time
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-
-from ffml.base import FFMLError
 
 SHORT = {  # what fits a narrow terminal, and its headings there; summary.md has all
     "method": "method",
@@ -33,111 +30,35 @@ if TYPE_CHECKING:
     from ffml.studies.compare import Event
 
 
-def compare_methods(
-    data: Sequence[str] | None,
-    roles: dict[str, Any],
-    seeds_of: dict[str, list[int]],
-    wanted: dict[str, Any],
-    *,
-    jobs: int | None,
-    backend: str | None,
-    out: Path,
-    quiet: bool,
-    as_json: bool,
-    command: str,
-) -> None:
-    """Compute what is missing and sum up. Nothing is written before everything is checked."""
-    start = time.perf_counter()
-    console = Console(stderr=as_json, quiet=quiet)
-    console.print("[bold]ffml[/bold] · starting JAX and checking what to compare …")
-    from ffml.recipe.plain import to_json
-    from ffml.runs.ownership import check_results
-    from ffml.runtime import available_cores, configure
-    from ffml.studies.clusters import check_backend
-    from ffml.studies.compare import (
-        Store,
-        check_cells,
-        plan,
-        run_cells,
-        summarise_results,
-        write_results,
-    )
-    from ffml.studies.compare import unfinished as unfinished_of
+@contextmanager
+def watched(
+    console: Console, total: int, left: Callable[[], int], where: str, folder: Path
+) -> Iterator[Callable[["Event"], None]]:
+    """Show how runs are computed; Ctrl-C keeps what is finished.
 
-    configure(devices=1)
-    check_backend(backend, jobs)
-    cells = plan(**_with_data(data, roles, seeds_of), **wanted)
-    store = Store(out / "cells")
-    check_results(out, store.folder)
-    unfinished = unfinished_of(cells, store)
-    check_cells(unfinished)
-    jobs = min(jobs or available_cores(), max(len(unfinished), 1))
-    _announce(console, len(cells), len(unfinished), place_of_work(jobs, backend))
+    Args:
+        console: where to.
+        total: how many runs there are.
+        left: counts those that are not finished.
+        where: they are computed, see `place_of_work`.
+        folder: they are kept in.
+    """
+    missing = left()
+    kept = f", {total - missing} of them finished already" if total > missing else ""
+    if missing:
+        console.print(f"{total} runs{kept}; computing {missing} on {where}", highlight=False)
+    elif total:
+        console.print(f"all {total} runs are finished already; nothing is computed again")
     try:
-        with CellProgress(console, len(cells), len(cells) - len(unfinished)) as progress:
-            run_cells(unfinished, store, workers=jobs, backend=backend, progress=progress.show)
+        with CellProgress(console, total, total - missing) as progress:
+            yield progress.show
     except KeyboardInterrupt:
-        done = len(cells) - len(unfinished_of(cells, store))
         console.print(
-            f"interrupted; {done} of {len(cells)} runs are finished and kept in {store.folder}. Go "
+            f"interrupted; {total - left()} of {total} runs are finished and kept in {folder}. Go "
             "on with the same command.",
             soft_wrap=True,
         )
         raise typer.Exit(130) from None
-    frame = store.load(cells)
-    summary = summarise_results(frame)
-    facts = {
-        "command": command,
-        "date": datetime.now(UTC).date().isoformat(),
-        "jobs": jobs if backend is None else backend,
-        "runs": len(cells),
-        "computed": len(unfinished),
-        "wall_seconds": time.perf_counter() - start,
-        "cell_seconds": sum(store.seconds(cell) for cell in cells),
-    }
-    document = write_results(out, frame, summary, facts)
-    if as_json:
-        typer.echo(to_json(document), nl=False)
-    show_tables(console, summary)
-    console.print(document["measured"], highlight=False)
-    console.print(
-        f"Tables: [bold]{out / 'summary.md'}[/bold]   (all rounds: {out / 'results.csv'})",
-        soft_wrap=True,
-    )
-
-
-def _with_data(
-    data: Sequence[str] | None, roles: dict[str, Any], seeds_of: dict[str, list[int]]
-) -> dict[str, Any]:
-    """Find out what the data are, the roles of columns where they are tables, and their seeds."""
-    from ffml.recipe.sources import as_given, find_table, is_table
-    from ffml.tables import open_table
-
-    tables = [name for name in data or () if is_table(name)]
-    if roles and not tables:
-        option = as_given(next(iter(roles)))
-        raise FFMLError(f"{option} is for tables of your own; give one with --data")
-    if data is None:
-        return {"seeds_of": seeds_of}
-    resolved = {name: find_table(name, roles if name in tables else {}) for name in data}
-    found = {table.data: table.options for table in resolved.values()}
-    return {
-        "data": list(found),
-        "data_options": found,
-        "fingerprints": {name: open_table(name).fingerprint() for name in found if is_table(name)},
-        "seeds_of": {
-            resolved[name].data if name in resolved else name: seeds
-            for name, seeds in seeds_of.items()
-        },
-    }
-
-
-def _announce(console: Console, cells: int, unfinished: int, where: str) -> None:
-    if not unfinished:
-        console.print(f"all {cells} runs are finished already; nothing is computed again")
-        return
-    kept = f", {cells - unfinished} of them finished already" if cells > unfinished else ""
-    console.print(f"{cells} runs{kept}; computing {unfinished} on {where}", highlight=False)
 
 
 def place_of_work(jobs: int, backend: str | None) -> str:

@@ -42,6 +42,17 @@ def items(pairs: Iterable[tuple[str, str]]) -> str:
     return bullets(f"**{name}**: {value}" for name, value in pairs)
 
 
+def code(text: str) -> str:
+    """Write a command within a line, whatever backticks it holds.
+
+    >>> print(code("ls"), code("a`b"))
+    `ls` `` a`b ``
+    """
+    text = " ".join(text.split())
+    fence = "`" * (1 + _longest_run(text))
+    return f"`{text}`" if fence == "`" else f"{fence} {text} {fence}"
+
+
 def fenced(text: str, language: str = "") -> str:
     """Write a block of code, whatever backticks it holds.
 
@@ -50,6 +61,9 @@ def fenced(text: str, language: str = "") -> str:
     ls
     ```
     """
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)

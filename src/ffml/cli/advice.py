@@ -1,0 +1,38 @@
+"""Advice that can be followed: whose option it is, if a message names one that a command lacks."""
+
+import re
+from collections.abc import Mapping, Set
+
+from ffml.recipe.sources import FLAGS
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def with_owners(message: str, command: str, options: Mapping[str, Set[str]]) -> str:
+    """Add to a message whose options are those that this command lacks.
+
+    Args:
+        message: of an error.
+        command: that it ends.
+        options: of all commands, by name.
+
+    >>> options = {"run": {"--drop", "--set"}, "tune": {"--set"}, "update": {"--id"}}
+    >>> with_owners("drop it (--drop age)", "run", options)
+    'drop it (--drop age)'
+    >>> with_owners("drop it (--drop age)", "update", options)
+    'drop it (--drop age); --drop is an option of ffml run'
+    >>> with_owners("drop it (--drop age)", "tune", options)
+    'drop it (--drop age); --drop is --set data.drop=… here'
+    """
+    own = options.get(command, set())
+    lacking = [word for word in dict.fromkeys(OPTION.findall(message)) if word not in own]
+    said = [message]
+    for word in lacking if own else ():
+        owner = next((name for name in options if word in options[name]), None)
+        if owner is None or re.search(rf"\bffml \w+\b[^;:]*{word}\b", message):
+            continue  # no option at all but part of a name, or its command is said already
+        if word.removeprefix("--") in FLAGS and "--set" in own:
+            said.append(f"{word} is --set data.{word.removeprefix('--')}=… here")
+        else:
+            said.append(f"{word} is an option of ffml {owner}")
+    return "; ".join(said)

@@ -1,0 +1,105 @@
+"""A whole comparison: which cells, computed where they are missing, summed up in files."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ffml.base import FFMLError
+from ffml.recipe.sources import as_given, find_table, is_table
+from ffml.runs.ownership import check_results
+from ffml.runtime import available_cores
+from ffml.studies.clusters import check_backend
+from ffml.studies.compare._check import check_cells
+from ffml.studies.compare._protocols import plan
+from ffml.studies.compare._results import write_results
+from ffml.studies.compare._run import Event, run_cells, unfinished
+from ffml.studies.compare._spec import RunSpec
+from ffml.studies.compare._store import Store
+from ffml.studies.compare._summary import summarise_results
+from ffml.tables import open_table
+
+# Told how many cells there are, what counts those left, the processes and the folder.
+Watch = Callable[
+    [int, Callable[[], int], int, Path], AbstractContextManager[Callable[[Event], None]]
+]
+
+
+class Compared(NamedTuple):
+    """What a comparison found: the summary, and all that summary.json says."""
+
+    summary: pd.DataFrame
+    document: dict[str, Any]
+
+
+def compare_methods(
+    cells: Sequence[RunSpec],
+    out: Path,
+    *,
+    jobs: int | None = None,
+    backend: str | None = None,
+    command: str = "",
+    watch: Watch = lambda *work: nullcontext(lambda event: None),
+) -> Compared:
+    """Compute what is missing and sum up. Nothing is written before everything is checked.
+
+    Args:
+        cells: of `plan` or `plan_on_tables`.
+        out: folder for results; finished cells are kept there.
+        jobs: processes at a time, one for each core by default.
+        backend: "ray" or "dask": a cluster instead of processes.
+        command: what summary.md says that the numbers were made with.
+        watch: returns a context in which cells are computed, with what is told of every `Event`.
+    """
+    start = time.perf_counter()
+    check_backend(backend, jobs)
+    store = Store(out / "cells")
+    check_results(out, store.folder)
+    missing = unfinished(cells, store)
+    check_cells(missing)
+    jobs = min(jobs or available_cores(), max(len(missing), 1))
+    with watch(len(cells), lambda: len(unfinished(cells, store)), jobs, store.folder) as tell:
+        run_cells(missing, store, workers=jobs, backend=backend, progress=tell)
+    frame = store.load(cells)
+    summary = summarise_results(frame)
+    facts = {
+        "command": command,
+        "date": datetime.now(UTC).date().isoformat(),
+        "jobs": jobs if backend is None else backend,
+        "runs": len(cells),
+        "computed": len(missing),
+        "wall_seconds": time.perf_counter() - start,
+        "cell_seconds": sum(store.seconds(cell) for cell in cells),
+    }
+    return Compared(summary, write_results(out, frame, summary, facts))
+
+
+def plan_on_tables(
+    data: Sequence[str] | None,
+    roles: Mapping[str, Any],
+    seeds_of: Mapping[str, Sequence[int]],
+    **wanted: Any,
+) -> list[RunSpec]:
+    """List the cells of a comparison, with what the columns of tables are; see `plan`."""
+    tables = [name for name in data or () if is_table(name)]
+    if roles and not tables:
+        option = as_given(next(iter(roles)))
+        raise FFMLError(f"{option} is for tables of your own; give one with --data")
+    if data is None:
+        return plan(seeds_of=seeds_of, **wanted)
+    resolved = {name: find_table(name, dict(roles) if name in tables else {}) for name in data}
+    found = {table.data: table.options for table in resolved.values()}
+    return plan(
+        list(found),
+        data_options=found,
+        fingerprints={name: open_table(name).fingerprint() for name in found if is_table(name)},
+        seeds_of={
+            resolved[name].data if name in resolved else name: seeds
+            for name, seeds in seeds_of.items()
+        },
+        **wanted,
+    )

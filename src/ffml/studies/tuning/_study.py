@@ -1,0 +1,109 @@
+"""A whole search: which settings, computed where they are missing, one chosen, in files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ffml.border import one_of
+from ffml.methods import METHODS
+from ffml.recipe.sources import is_table
+from ffml.runs.ownership import check_results
+from ffml.studies.clusters import check_backend
+from ffml.studies.compare import known_kinds
+from ffml.studies.tuning._choose import Rule, ranked
+from ffml.studies.tuning._chunks import Chunk, unfinished_chunks
+from ffml.studies.tuning._play import Progress, run_chunks
+from ffml.studies.tuning._results import write_search
+from ffml.studies.tuning._search import SEEDS, Search, Span, check_search, plan_search
+from ffml.studies.tuning._space import SPACES, draw_settings, grid_settings, space_axes
+from ffml.studies.tuning._store import ChunkStore
+from ffml.tables import open_table
+
+Watch = Callable[[Span, list[Chunk]], AbstractContextManager[Progress]]
+
+
+class Tuned(NamedTuple):
+    """What a search found: all settings in the rule's order, and what chosen.json says."""
+
+    table: pd.DataFrame
+    document: dict[str, Any]
+
+
+def tune_settings(
+    search: Search,
+    rule: Rule,
+    out: Path,
+    *,
+    chunk: int | None = None,
+    backend: str | None = None,
+    command: str = "",
+    watch: Watch = lambda span, chunks: nullcontext(lambda kind, chunk, at: None),
+) -> Tuned:
+    """Compute what is missing and choose. Nothing is written before everything is checked.
+
+    Args:
+        search: of `plan_search` or `plan_space`.
+        rule: what the choice goes by.
+        out: folder for results; finished chunks are kept there.
+        chunk: settings at a time.
+        backend: "ray" or "dask": a cluster instead of this process.
+        command: what chosen.json says that it was made with.
+        watch: returns a context in which chunks are computed, with what is told of each.
+    """
+    check_backend(backend)
+    store = ChunkStore(out / "chunks")
+    check_results(out, store.folder)
+    span = check_search(search)
+    devices = None if backend is None else 1
+    chunks = unfinished_chunks(search, store, span.schema, chunk, devices)
+    with watch(span, chunks) as tell:
+        run_chunks(chunks, store, backend=backend, progress=tell)
+    table = ranked(store.load(search.cells), rule)
+    facts = {"command": command, "seconds": store.seconds(search.cells)}
+    return Tuned(table, write_search(out, search, span, table, rule, facts))
+
+
+def plan_space(
+    data: str,
+    *,
+    method: str = "ffml",
+    given: Mapping[str, Any],
+    space: str | None = None,
+    grid: Mapping[str, Sequence[Any]],
+    random: int | None = None,
+    preset: str | None = None,
+    seeds: Sequence[int] | None = None,
+    **more: Any,
+) -> Search:
+    """Say what to try: values of a space by name, of a grid, or draws between them.
+
+    Args:
+        data: a data set, or the path of a table.
+        method: a key of `ffml.methods.METHODS`.
+        given: one value for all; a space leaves these settings out.
+        space: a key of `SPACES`; by default "default", or none with a grid.
+        grid: values by setting.
+        random: try so many draws between the smallest and the greatest values.
+        preset: what other settings are; by default the space's.
+        seeds: see `plan_search`, like all further arguments.
+    """
+    one_of("method", method, METHODS)
+    named = space or (None if grid else "default")
+    preset = preset or (SPACES[named].preset if named in SPACES else "default")
+    kinds = known_kinds(data, {**given, "method": method}, preset)
+    axes: dict[str, Any] = dict(space_axes(named, kinds)) if named else {}
+    axes = {name: values for name, values in axes.items() if name not in given} | dict(grid)
+    draws = random or (SPACES[named].draws if named else None)
+    return plan_search(
+        data,
+        draw_settings(axes, draws, kinds) if draws else grid_settings(axes),
+        method=method,
+        given=given,
+        preset=preset,
+        seeds=SEEDS if seeds is None else seeds,
+        fingerprint=open_table(data).fingerprint() if is_table(data) else "",
+        **more,
+    )
