@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError, Task
-from ffml.metrics.words import favourable_words
+from ffml.metrics.phrases import favourable_words
 from ffml.online.loop import Round
 from ffml.recipe.build import Experiment
 from ffml.runs import durable

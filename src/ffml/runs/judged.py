@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError, Ratio, SensitiveColumn
-from ffml.metrics.words import favourable_words
+from ffml.metrics.phrases import favourable_words
 from ffml.recipe.asked import asked_bounds
 from ffml.runs.artifact import MODEL, load_model
 from ffml.runs.generations import newest_generation
