@@ -167,7 +167,7 @@ ASKED = [("equal-opportunity", 0.1), ("dbc", 0.02)]
 def test_nothing_asked_has_rates_and_gaps_but_no_verdict():
     summary = {"answer": of_sex(counts((0.2, 0.4)), [("demographic-parity", None)])}
     said = " ".join(sentences(summary))
-    assert "points apart." in said and "Within tasks by sex: a long-run gap of" in said
+    assert "points apart." in said and "Within tasks by sex, M above F: a long-run gap of" in said
     assert "ept" not in said and not [row for row in rows(summary) if "kept" in row.what]
 
 

@@ -395,7 +395,7 @@ def test_the_page_begins_with_the_answer(page, run_dir):
         "Asked for: demographic parity within 2 points",
         answer["notions"][0]["verdict"],
         f"Of {answer['people']:,} people decided so far, {high} Male and {low} Female were decided",
-        "Within tasks by sex: a long-run gap of",
+        "Within tasks by sex, Male above Female: a long-run gap of",
         f"balanced accuracy {answer['balanced_accuracy']:.3f}",
         f"{100 * answer['label_share']:.1f} of 100 labels",
         "noise ceiling",
@@ -472,7 +472,7 @@ def test_every_column_is_reported_and_the_most_uneven_one_heads_the_page(tmp_pat
     _, *ratios = page.table("Ratio", "Mean ceiling")
     assert [row[0] for row in ratios] == ["DP, sex", "EO, sex", "DP, noise", "EO, noise"]
     assert "Typical gap by sex" in page.words and "Typical gap by noise" not in page.words
-    assert "Within tasks by noise: " in page.words
+    assert "Within tasks by noise, " in page.words
 
 
 def test_every_round_is_listed(page):

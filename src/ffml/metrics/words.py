@@ -109,8 +109,12 @@ def _why_unclear(notion: Mapping[str, Any]) -> str:
             " merely go on as the one before"
         )
     more = rule["more_people"]
+    by_ratio = notion.get("min_ratio") is not None
+    value = notion["fact"]["ratio" if by_ratio else "gap"]
+    beyond = value < notion["min_ratio"] if by_ratio else value > notion["max_gap"]
+    perhaps = "chance alone may have made the fact; " if beyond else ""
     needs = f"; for {limit}, about {more:,} more people" if more else ""
-    return f"{_within(notion)} with 95 % confidence{needs}"
+    return f"{perhaps}{_within(notion)} with 95 % confidence{needs}"
 
 
 def compared_sentences(notion: Mapping[str, Any], by_task: bool) -> list[str]:
@@ -135,9 +139,9 @@ def within_tasks_sentence(column: Mapping[str, Any]) -> str:
     long_run, typical = column["long_run"], column["typical"]
     if not known(long_run["value"]):
         return ""
+    direction = f"{long_run['higher']} above {long_run['lower']}"
     text = (
-        f"Within tasks by {column['column']}: a long-run gap of {gap_words(long_run)}"
-        f" ({long_run['higher']} above {long_run['lower']})"
+        f"Within tasks by {column['column']}, {direction}: a long-run gap of {gap_words(long_run)}"
     )
     if not known(typical["value"]):
         return f"{text}."
