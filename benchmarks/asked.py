@@ -139,13 +139,13 @@ def played(config: RunConfig) -> dict[str, Any]:
 
 
 def compared(result: dict[str, Any]) -> list[tuple[str, int, np.ndarray]]:
-    """Return the comparisons of groups that are not too small: column, place, tables."""
+    """Return any two groups that are not too small: column, place among all pairs, tables."""
     found = []
     for name, table in result["tables"].items():
         counts = np.array(table)
         sizes = counts.sum((0, 2, 3)) / counts.sum()
-        shown = sizes[1:] if len(sizes) == 2 else sizes
-        found += [(name, i, counts) for i in np.flatnonzero(shown >= LEAST_SHARE)]
+        smaller = np.minimum(*(sizes[codes] for codes in np.triu_indices(len(sizes), 1)))
+        found += [(name, i, counts) for i in np.flatnonzero(smaller >= LEAST_SHARE)]
     return found
 
 

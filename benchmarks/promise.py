@@ -28,11 +28,12 @@ LARGE_TASK = 200  # judged people from which on the typical gap has to be kept
 
 
 def comparisons(result: dict[str, Any], notion: str) -> dict[tuple[str, int], GapStatistics]:
-    """Return what a run shows of each comparison of groups that are not too small."""
+    """Return what a run shows of any two groups that are not too small."""
     found = {}
     for column, first, table in compared(result):
         statistics = gap_statistics(table, notion=notion, level=0.9)
-        for place in range(first, len(statistics), len(table[0]) if len(table[0]) > 2 else 1):
+        pairs = len(table[0]) * (len(table[0]) - 1) // 2
+        for place in range(first, len(statistics), pairs):
             found[column, place] = statistics[place]
     return found
 

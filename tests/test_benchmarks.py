@@ -17,6 +17,10 @@ SMALL = {
         ["--small", "--seeds", "0", "--jobs", "1"],
         r"refit \+ evened \|",
     ),
+    "benchmarks/verdicts.py": (
+        ["--streams", "3", "--only", "24 months of 500"],
+        "24 months.* 1.00",
+    ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
     "benchmarks/categories.py": (
         ["crime", "synthetic num_tasks=3", "--repeats", "1"],

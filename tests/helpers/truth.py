@@ -85,7 +85,9 @@ class Truth:
             writer.writerow(["task", "approved", "repaid", *self.columns])
             for task, groups, decision, label in self.rows:
                 known = "" if label is None else label
-                writer.writerow([f"t{task:04d}", "yes" if decision else "no", known, *groups.values()])
+                writer.writerow(
+                    [f"t{task:04d}", "yes" if decision else "no", known, *groups.values()]
+                )
         return path
 
 
@@ -127,9 +129,7 @@ def never(rng, decision):
 def late(truth, tasks):
     """Take away the labels of the last tasks."""
     last = 1 + max(task for task, *_ in truth.rows) - tasks
-    return Truth(
-        truth.columns, [(t, g, d, None if t >= last else y) for t, g, d, y in truth.rows]
-    )
+    return Truth(truth.columns, [(t, g, d, None if t >= last else y) for t, g, d, y in truth.rows])
 
 
 def one_person_tasks(rates, tasks=600, seed=0):

@@ -18,7 +18,12 @@ from ffml.tables import DecisionRoles, open_table, read_decisions
 DP = "demographic-parity"
 SELECTIVE = ("approved only", "all, then approved only")
 REFUSED = ("nobody positive", "everybody positive", "one group")  # as a table of an audit
-FLAGRANT = ("approved only", "all, then approved only", "tasks of one person", "branches of one sex")
+FLAGRANT = (
+    "approved only",
+    "all, then approved only",
+    "tasks of one person",
+    "branches of one sex",
+)
 
 
 @pytest.fixture(scope="module", params=SCENARIOS)
@@ -65,7 +70,9 @@ def test_facts_are_those_of_everybody(scene):
         assert truth.rates(column["column"]) == told
         for key, expected in (("gap", truth.gap), ("ratio", truth.ratio)):
             value = expected(column["column"])
-            assert fact[key] == pytest.approx(value) if value is not None else fact[key] != fact[key]
+            assert (
+                fact[key] == pytest.approx(value) if value is not None else fact[key] != fact[key]
+            )
     if name not in SELECTIVE and found["labelled"]:
         assert found["accuracy"] == pytest.approx(truth.accuracy())
 

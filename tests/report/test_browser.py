@@ -11,7 +11,7 @@ from ffml.report import write_report
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="Chromium is not installed (apt install chromium)"
 )
-WITHOUT = {"balanced_accuracy": 0.8, "accuracy": 0.8, "positive_share": 0.3, "long_run": 0.1}
+WITHOUT = {"balanced_accuracy": 0.8, "accuracy": 0.8, "positive_share": 0.3, "gap": 0.1}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_the_report_in_a_browser(report, width, tmp_path):
     assert found["errors"] == []
     assert found["inner"] == width
     assert found["width"] <= width and found["wide"] == []
-    keys = [*CHARTS, "evidence-0-1", "evidence-0-2", *MORE_CHARTS, *CONSTRAINT_CHARTS]
+    keys = [*CHARTS, "evidence-1", "evidence-2", *MORE_CHARTS, *CONSTRAINT_CHARTS]
     assert [chart["id"] for chart in found["charts"]] == [f"chart-{key}" for key in keys]
     for chart in found["charts"]:
         assert chart["drawn"] > 5 and chart["width"] > 250 and chart["height"] > 130

@@ -107,22 +107,24 @@ def test_no_claim(card):
     assert "do not show that the model is free of discrimination" in card.words
 
 
-def test_pooled_and_last_third_with_intervals_and_ceilings(run_dir, tmp_path):
-    copy = shutil.copytree(run_dir, tmp_path / "run")
-    last = {"dp": 0.9, "dp_low": 0.8, "dp_high": 0.95, "dp_ceiling": 0.96, "dp_of_ceiling": 0.9375}
-    change(copy, "summary.json", pooled_last_third=last | {"eo": None})
-    _, dp, eo, gap, *_ = card_of(copy).table("metric", "all rounds", "last third")
-    assert dp[1:5] == ["0.871", "0.840 to 0.902", "—", "—"]  # that summary has no ceiling
-    assert dp[5:] == ["0.900", "0.800 to 0.950", "0.960", "94 %"]
-    assert eo[1:3] == ["0.800", "0.700 to 0.900"] and eo[5:] == ["—"] * 4
+def test_pooled_with_intervals_and_ceilings(run_dir, tmp_path, card):
+    _, dp, eo, gap, *_ = card.table("metric", "all rounds")
+    assert dp[1:] == ["0.871", "0.840 to 0.902", "—", "—"]  # that summary has no ceiling
+    assert eo[1:3] == ["0.800", "0.700 to 0.900"]
     assert gap[1:3] == ["0.064", "0.050 to 0.078"]
+    copy = shutil.copytree(run_dir, tmp_path / "run")
+    pooled = {"dp": 0.9, "dp_low": 0.8, "dp_high": 0.95, "dp_ceiling": 0.96, "dp_of_ceiling": 0.94}
+    change(copy, "summary.json", pooled=pooled | {"eo": None})
+    _, dp, eo, *_ = card_of(copy).table("metric", "all rounds")
+    assert dp[1:] == ["0.900", "0.800 to 0.950", "0.960", "94 %"] and eo[1:] == ["—"] * 4
+    assert "EO of all rounds pooled." in card_of(copy).words
 
 
 def test_gaps_and_mean_ratios_of_every_column_are_those_of_the_page(tmp_path):
     run = make_run(tmp_path, columns=(SEX, RACE))
     card, page = card_of(run), page_of(run)
-    _, *rows = card.table("compared", "typical gap, all rounds")
-    _, *shown = page.table("Compared", "Typical gap, all rounds")
+    _, *rows = card.table("compared", "typical gap")
+    _, *shown = page.table("Compared", "Typical gap")
     assert [row[0] for row in rows] == [f"{row[0]}, {row[1]}" for row in shown]
     for row, same in zip(rows, shown, strict=True):  # "1.2 (0.1 to 3.4)" and "1.20.1 to 3.4"
         assert [cell.replace(" (", "").rstrip(")") for cell in row[1:]] == same[2:]
@@ -153,13 +155,11 @@ def test_what_could_not_be_measured(card):
     assert f"DP in 4 of 41 rounds {why}." in card.words
     assert "In 4 rounds everybody received the same decision." in card.words
     assert "rounds were judged on fewer than 30 rows" in card.words
-    assert "DP and EO of the last third pooled." in card.words  # that summary lacks them
     assert "nan" not in card.words.lower().split()
 
 
 def test_everything_measured_is_said(tmp_path):
     run = make_run(tmp_path, 1, undefined=(), collapsed=())
-    change(run, "summary.json", pooled_last_third={"dp": 0.9, "eo": 0.8})
     words = "Both ratios could be measured in every round, on at least 30 rows each."
     assert words in card_of(run).words
 

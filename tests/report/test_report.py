@@ -22,7 +22,7 @@ from ffml.runs.by_column import by_column
 from ffml.runs.files import plain
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
-CHARTS = ["dp", "eo", "accuracy", "loss", "evidence-0-0"]
+CHARTS = ["dp", "eo", "accuracy", "loss", "evidence-0"]
 MORE_CHARTS = ["reliability"]
 CONSTRAINT_CHARTS = ["constraint", "multiplier", "violation", "clipped-violation"]
 SEX = {"name": "sex", "groups": ["Female", "Male"]}
@@ -56,10 +56,11 @@ def make_round(rng, columns, undefined, collapsed):
         for code, group in enumerate(column["groups"]):
             here = s[column["name"]] == code
             values = rates(y[here], decision[here])
-            counts = [here.sum(), y[here].sum(), decision[here].sum()]
+            chosen = [(y[here][decision[here] == 1] == label).sum() for label in (0, 1)]
+            counts = [here.sum(), y[here].sum(), decision[here].sum(), here.sum(), *chosen]
             groups.append([column["name"], group, *counts, *values])
     first = [row for row in groups if row[0] == columns[0]["name"]]
-    selection, tpr, fpr, _ = zip(*(row[5:] for row in first), strict=True)
+    selection, tpr, fpr, _ = zip(*(row[8:] for row in first), strict=True)
     disc = max(selection) - min(selection)
     _, sensitivity, fallout, accuracy = rates(y, decision)
     one_decision = len(set(decision)) == 1
@@ -130,8 +131,10 @@ def make_run(
         missing = [metric for metric in ("dp", "eo") if np.isnan(values[metric])]
         row["undefined"] = "; ".join(f"{metric}: {reason}" for metric in missing)
         rounds.append(row)
-        header = "column group n n_label_1 n_selected selection_rate true_positive_rate"
-        header += " false_positive_rate accuracy"
+        header = "column group n n_label_1 n_selected n_labelled n_selected_label_0"
+        header += (
+            " n_selected_label_1 selection_rate true_positive_rate false_positive_rate accuracy"
+        )
         groups += [
             {"round": t, "task": name, **dict(zip(header.split(), g, strict=True))}
             for g in group_rows
@@ -143,7 +146,7 @@ def make_run(
         write_csv(path / "timings.csv", seconds)
     summary = {"status": status, "rounds": num_rounds, "seconds": 51.25}
     numbers = [{k: v for k, v in row.items() if not isinstance(v, str)} for row in rounds]
-    summary |= {part: s["columns"] for part, s in summarise(numbers).items()}
+    summary["all"] = summarise(numbers)["all"]["columns"]
     pooled = {"dp": 0.871, "dp_low": 0.84, "dp_high": 0.902, "eo": 0.8, "eo_low": 0.7}
     pooled |= {"eo_high": 0.9, "disc": 0.064, "disc_low": 0.05, "disc_high": 0.078}
     pooled |= {"accuracy": 0.7, "balanced_accuracy": 0.702, "balanced_accuracy_low": 0.69}
@@ -155,7 +158,7 @@ def make_run(
     summary["answer"] = plain(answer(tables, schema, asked))
     said = rng.beta(2, 2, 3000)
     counts = reliability_counts(said, rng.random(3000) < 0.2 + 0.7 * said)
-    summary["reliability"] = {part: reliability(counts) for part in ("all", "last_third")}
+    summary["reliability"] = reliability(counts)
     summary["collapsed_rounds"] = sum(row["collapsed"] == "True" for row in rounds)
     (path / "summary.json").write_text(json.dumps(summary))
     (path / "config.json").write_text(json.dumps(make_config(columns, names)))
@@ -169,8 +172,7 @@ def make_tables(groups, columns, num_rounds):
     for row in groups:
         place = row["round"] - 1, order[row["column"], row["group"]]
         ones, zeros = row["n_label_1"], row["n"] - row["n_label_1"]
-        tpr, fpr = np.nan_to_num([row["true_positive_rate"], row["false_positive_rate"]])
-        chosen = np.rint([fpr * zeros, tpr * ones])
+        chosen = np.array([row["n_selected_label_0"], row["n_selected_label_1"]])
         tables[row["column"]][place] = np.stack([[zeros, ones] - chosen, chosen], 1)
     return tables
 
@@ -338,19 +340,19 @@ def test_headers_have_a_scope(page):
 
 def test_summary_in_words(page, run_dir):
     summary = json.loads((run_dir / "summary.json").read_text())
-    last = summary["last_third"]
+    last = summary["all"]
     for metric in ("dp", "eo"):
         assert f"averaged {last[metric]['mean']:.3f}" in page.words
     with (run_dir / "rounds.csv").open(newline="") as file:
-        dp = [row["dp"] for row in csv.DictReader(file) if 3 * int(row["round"]) > 2 * 41]
+        dp = [row["dp"] for row in csv.DictReader(file)]
     spread = np.std([float(value) for value in dp if value], ddof=1)
     assert f"(standard deviation {spread:.3f}; 1 means equal rates)" in page.words
-    found = summary["by_column"]["sex"]["last_third"]
+    found = summary["by_column"]["sex"]
     share = found["dp"]["mean"] / found["dp"]["ceiling"]
     assert found["dp"]["of_ceiling"] == share
     assert f"{100 * share:.0f} % of the noise ceiling" in page.words
     [gap] = found["gaps"]["demographic-parity"]
-    assert f"a typical gap within a task of {100 * gap['typical']:.1f} points (95 %" in page.words
+    assert f"a typical gap of {100 * gap['typical']:.1f} points (95 %" in page.words
     assert f"a long-run gap of {100 * gap['long_run']:.1f} points (95 %" in page.words
     assert "pooled it is 0.871 (interval 0.840 to 0.902)" in page.words
     assert "a gap of 6.4 percentage points (5.0 to 7.8)" in page.words
@@ -364,12 +366,12 @@ def test_summary_in_words(page, run_dir):
 def test_no_gap_beyond_chance_is_not_shown_as_no_gap(run_dir, tmp_path):
     copy = shutil.copytree(run_dir, tmp_path / "copy")
     summary = json.loads((copy / "summary.json").read_text())
-    [column] = summary["answer"]["last_third"]["notions"][0]["columns"]
+    [column] = summary["answer"]["notions"][0]["columns"]
     column["typical"] |= {"value": 0.0, "low": 0.0, "high": 0.123}
     (copy / "summary.json").write_text(json.dumps(summary))
     words = page_of(copy).words
     assert "≤ 12.3 points" in words and "0.0 points" not in words
-    assert "leaves room for up to 12.3 points" in words
+    assert "leaves room for 12.3 points" in words
 
 
 def test_rounds_within_bounds(page, run_dir):
@@ -387,14 +389,13 @@ def test_rounds_within_bounds(page, run_dir):
 
 def test_the_page_begins_with_the_answer(page, run_dir):
     """Ratios of small tasks, ceilings and λ come after."""
-    answer = json.loads((run_dir / "summary.json").read_text())["answer"]["last_third"]
-    rates = [f"{100 * g['rate']:.1f} of 100" for g in rates_of(answer)]
+    answer = json.loads((run_dir / "summary.json").read_text())["answer"]
+    low, high = sorted(f"{100 * g['rate']:.1f} of 100" for g in rates_of(answer))
     order = [
         "Asked for: demographic parity within 2 points",
         answer["notions"][0]["verdict"],
-        "In the last third of the stream (rounds 28 to 41)",
-        f"By sex, {rates[0]} Female and {rates[1]} Male were decided positively.",
-        "Got by sex: a long-run gap of",
+        f"Of {answer['people']:,} people decided so far, {high} Male and {low} Female were decided",
+        "Within tasks by sex, Male above Female: a long-run gap of",
         f"balanced accuracy {answer['balanced_accuracy']:.3f}",
         f"{100 * answer['label_share']:.1f} of 100 labels",
         "noise ceiling",
@@ -405,7 +406,7 @@ def test_the_page_begins_with_the_answer(page, run_dir):
 
 
 def rates_of(part):
-    return part["notions"][0]["columns"][0]["rates"][0]["groups"]
+    return part["notions"][0]["columns"][0]["facts"][0]["groups"]
 
 
 def test_without_fairness_is_shown_where_the_run_knows_it(run_dir, tmp_path):
@@ -413,11 +414,11 @@ def test_without_fairness_is_shown_where_the_run_knows_it(run_dir, tmp_path):
     summary = json.loads((copy / "summary.json").read_text())
     summary["without_fairness"] = {
         "balanced_accuracy": 0.81, "accuracy": 0.8, "positive_share": 0.25,
-        "long_run": 0.154, "typical": 0.16,
+        "gap": 0.154, "ratio": 0.7, "typical": 0.16,
     }  # fmt: skip
     (copy / "summary.json").write_text(json.dumps(summary))
     words = page_of(copy).words
-    assert "The same learner without fairness: long-run gap 15.4 points, typical gap 16.0" in words
+    assert "The same learner without fairness: 15.4 points apart, the lowest rate 70.0 %" in words
     assert "Balanced accuracy 0.810, accuracy 0.800, 25.0 of 100 decisions positive." in words
     assert "without fairness" not in page_of(run_dir).words
 
@@ -437,7 +438,7 @@ def test_groups_are_pooled_by_count(page):
         rng.random(), rng.normal(), rng.normal(size=1)  # loss, dbc, g
         male = groups[1]
         n, positives, selected = n + male[2], positives + male[3], selected + male[4]
-        true_positives += round(np.nan_to_num(male[6]) * male[3])
+        true_positives += male[7]
     header, _, row = page.table("Group", "Selection rate")
     row = dict(zip(header, row, strict=True))
     assert (row["Group"], row["Rows"]) == ("Male", f"{n:,}")
@@ -453,24 +454,25 @@ def test_worst_tasks_add_most_to_the_typical_gap(page, run_dir):
         for name, cell_ in group.items():
             if name not in ("task", "column", "group"):
                 value = float(cell_ or "nan")
-                group[name] = int(value) if name in ("round", "n", "n_label_1") else value
+                group[name] = int(value) if name == "round" or name[0] == "n" else value
     gaps = round_gaps(make_tables(groups, (SEX,), 41)["sex"])
     added = np.nan_to_num(typical_weights(gaps.rows) * gaps.square)[:, 0]
     assert [int(row[0]) for row in rows] == [1 + i for i in np.argsort(-added)[:8]]
     shown = [float(row[3].replace("−", "-")) for row in rows]
     assert shown == pytest.approx([100 * gaps.gap[int(row[0]) - 1, 0] for row in rows], abs=0.06)
-    assert {row[2] for row in rows} == {"sex: Male"}
+    assert {row[2] for row in rows} == {"sex: Male against Female"}
 
 
 def test_every_column_is_reported_and_the_most_uneven_one_heads_the_page(tmp_path):
     noise = {"name": "noise", "groups": ["common", "rare"]}
     page = page_of(make_run(tmp_path, columns=(SEX, noise), num_rounds=60))
-    _, *gaps = page.table("Typical gap, all rounds")
-    assert [row[1] for row in gaps[:2]] == ["sex: Male", "noise: rare"] and len(gaps) == 6
+    _, *gaps = page.table("Typical gap")
+    compared = ["sex: Male against Female", "noise: rare against common"]
+    assert [row[1] for row in gaps[:2]] == compared and len(gaps) == 6
     _, *ratios = page.table("Ratio", "Mean ceiling")
     assert [row[0] for row in ratios] == ["DP, sex", "EO, sex", "DP, noise", "EO, noise"]
-    assert "Long-run gap by sex" in page.words and "Long-run gap by noise" not in page.words
-    assert "By noise, " in page.words
+    assert "Typical gap by sex" in page.words and "Typical gap by noise" not in page.words
+    assert "Within tasks by noise, " in page.words
 
 
 def test_every_round_is_listed(page):
@@ -544,8 +546,8 @@ def test_one_round(tmp_path):
     run = make_run(tmp_path, num_rounds=1, undefined=(), collapsed=())
     page = page_of(run)
     assert "in 1 round, one task each" in page.words
-    assert "In the last third of the stream (round 1)" in page.words
-    assert "that takes 5 rounds, and 1 could be measured" in page.words
+    assert "people decided in rounds 1 to 1" in page.words
+    assert "that takes 5 tasks or more" in page.words
     assert "(1 means equal rates)" in page.words  # one round has no standard deviation
     dot = chart_html((run / "report.html").read_text(encoding="utf-8"), "dp")
     assert re.search(r"<use [^>]*var\(--c1\)", dot)  # a line of one point would not show
@@ -556,7 +558,7 @@ def test_metric_undefined_in_every_round(tmp_path):
     page = page_of(run)
     html = (run / "report.html").read_text(encoding="utf-8")
     assert crosses(html, "dp") == 6 and "undefined in every round" in chart_html(html, "dp")
-    assert "The ratio of the groups’ selection rates is undefined in the last third" in page.words
+    assert "The ratio of the groups’ selection rates is undefined in every round" in page.words
     assert "cannot be told yet: no positive decisions" in page.words
     assert "No round shows a gap in selection rates beyond" in page.words
     assert "nan" not in page.words.lower()
@@ -625,11 +627,11 @@ def test_missing_file_is_named(run_dir, tmp_path, name):
         ("config.json", '{"max_gap": [null]}', "has a damaged 'max_gap'"),
         ("config.json", '{"data": {"num_tasks": "x"}}', "has a damaged 'num_tasks'"),
         ("summary.json", "[]", "must hold a JSON object"),
-        ("summary.json", "{}", "lacks the last third's means"),
-        ("summary.json", '{"last_third": {"accuracy": {}}}', "nothing of each protected column"),
-        ("summary.json", '{"last_third": 1}', "has a damaged 'last_third'"),
+        ("summary.json", "{}", "lacks the rounds' means"),
+        ("summary.json", '{"all": {"accuracy": {}}}', "nothing of each protected column"),
+        ("summary.json", '{"all": 1}', "has a damaged 'all'"),
         ("summary.json", '{"pooled": []}', "has a damaged 'pooled'"),
-        ("summary.json", '{"last_third": {"accuracy": {}}, "by_column": {"a": 1}}', "'by_column'"),
+        ("summary.json", '{"all": {"accuracy": {}}, "by_column": {"a": 1}}', "'by_column'"),
         ("summary.json", "\xff", "cannot be read"),
         ("config.json", '{"data": []}', "has a damaged 'data'"),
         ("config.json", '{"wrappers": "evened"}', "has a damaged 'wrappers'"),
@@ -649,9 +651,7 @@ def test_damaged_file_is_explained(run_dir, tmp_path, name, text, message):
         write_report(copy)
 
 
-@pytest.mark.parametrize(
-    "key", ["all", "last_third", "pooled", "by_column", "answer", "reliability"]
-)
+@pytest.mark.parametrize("key", ["all", "pooled", "by_column", "answer", "reliability"])
 def test_a_summary_with_words_for_numbers_is_refused(run_dir, tmp_path, key):
     copy = shutil.copytree(run_dir, tmp_path / "copy")
     summary = json.loads((copy / "summary.json").read_text())

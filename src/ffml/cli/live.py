@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ffml.base import Task
-from ffml.metrics.words import asked_words
+from ffml.metrics.phrases import asked_words
 from ffml.online.state import Round
 from ffml.recipe.build import Experiment
 from ffml.report._numbers import counted

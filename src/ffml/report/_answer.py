@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ffml.metrics import words
-from ffml.metrics.words import UNDEFINED, hundred, in_points, known
+from ffml.metrics import phrases, words
+from ffml.metrics.phrases import UNDEFINED, hundred, in_points, known
 
 MOST_GROUPS = 6  # of a column that are listed one by one
 
@@ -64,19 +64,19 @@ def rows(summary: Mapping[str, Any]) -> list[Row]:
         Row("people decided", f"{found['people']:,}", f"{now['people']:,}"),
         Row("of them with a label", f"{found['labelled']:,}", f"{now['labelled']:,}"),
     ]
-    decided = words.were_decided(found["favourable"]).removeprefix("were ")
+    decided = phrases.were_decided(found["favourable"]).removeprefix("were ")
     for i, notion in enumerate(found["notions"]):
         newest = now["notions"][i]["facts"] if i < len(now["notions"]) else []
         by_place = {(one["column"], one["label"]): one for one in newest}
         for column in notion["columns"]:
             for fact in column["facts"]:
                 recent = by_place.get((fact["column"], fact["label"]))
-                among = words.whom_words(fact["label"], found["favourable"])
+                among = phrases.whom_words(fact["label"], found["favourable"])
                 lines += _rate_rows(fact, recent, f"{among}: {decided}")
                 lines += _apart_rows(fact, recent, among)
             lines += _rule_rows(column, notion)
         if notion["verdict"] is not None:
-            asked = words.asked_words(notion["notion"], words.bound_of(notion))
+            asked = phrases.asked_words(notion["notion"], phrases.bound_of(notion))
             lines.append(Row(f"{asked}: kept?", notion["verdict"], ""))
     for name in ("accuracy", "balanced_accuracy"):
         lines.append(Row(name.replace("_", " "), rate(found[name]), ""))

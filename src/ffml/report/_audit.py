@@ -5,7 +5,8 @@ from pathlib import PurePath
 from typing import Any
 
 from ffml import metrics
-from ffml.metrics.words import asked_words, labels_sentence
+from ffml.metrics.phrases import asked_words
+from ffml.metrics.words import labels_sentence
 from ffml.report._audit_charts import audit_charts, gaps_with_intervals
 from ffml.report._figures import figure
 from ffml.report._gaps import NOTIONS, gap_cells

@@ -7,7 +7,7 @@ import numpy as np
 
 from ffml import metrics
 from ffml.base import SensitiveColumn
-from ffml.metrics.words import asked_words
+from ffml.metrics.phrases import asked_words
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._evidence import evidence_chart
 from ffml.report._numbers import listed

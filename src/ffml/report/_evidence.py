@@ -7,7 +7,7 @@ import numpy as np
 from ffml.base import SensitiveColumn
 from ffml.metrics import GapAlarm
 from ffml.metrics.alarm import column_alarms
-from ffml.metrics.words import asked_words
+from ffml.metrics.phrases import asked_words
 from ffml.recipe.asked import asked_bounds
 from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._counts import round_tables

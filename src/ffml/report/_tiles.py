@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ffml.metrics import words
-from ffml.metrics.words import hundred, in_points, known
+from ffml.metrics import phrases
+from ffml.metrics.phrases import hundred, in_points, known
 from ffml.report._answer import MOST_GROUPS, rate
 from ffml.report._files import RunView
 
@@ -33,7 +33,7 @@ def verdicts(run: RunView) -> list[dict[str, str]]:
     answer = run.summary["answer"]
     return [
         {
-            "asked": words.asked_words(notion["notion"], words.bound_of(notion)),
+            "asked": phrases.asked_words(notion["notion"], phrases.bound_of(notion)),
             "verdict": notion["verdict"],
             "kind": notion["verdict"].replace(" ", "-"),
             "where": f"{answer['people']:,} people decided in rounds 1 to {answer['rounds']}",
@@ -54,8 +54,8 @@ def _rates_tile(fact: Mapping[str, Any], favourable: str) -> dict[str, Any]:
     hidden = len(groups) - MOST_GROUPS
     if hidden > 0:
         groups = [groups[0], groups[-1]]
-    decided = words.were_decided(favourable).removeprefix("were ")
-    among = words.whom_words(fact["label"], favourable)
+    decided = phrases.were_decided(favourable).removeprefix("were ")
+    among = phrases.whom_words(fact["label"], favourable)
     return {
         "label": f"{decided[0].upper()}{decided[1:]}, by {fact['column']}{among}",
         "bars": [
@@ -81,7 +81,7 @@ def _apart_tile(
         "value": f"{in_points(fact['ratio'])} %"
         if by_ratio
         else f"{in_points(fact['gap'])} points",
-        "main": "" if words.bound_of(notion) is None else f"Asked: {words.limit_words(notion)}",
+        "main": "" if phrases.bound_of(notion) is None else f"Asked: {phrases.limit_words(notion)}",
         "note": "Among everybody decided so far: a fact.",
     }
     if not known(fact["gap"]):

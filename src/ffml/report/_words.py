@@ -7,7 +7,8 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ffml.metrics.words import asked_words, labels_sentence
+from ffml.metrics.phrases import asked_words
+from ffml.metrics.words import labels_sentence
 from ffml.recipe.asked import asked_bounds
 from ffml.report import _gaps
 from ffml.report._files import RunView

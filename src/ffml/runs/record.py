@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError, Ratio, SensitiveColumn
-from ffml.metrics.words import favourable_words
+from ffml.metrics.phrases import favourable_words
 from ffml.recipe.asked import asked_bounds
 from ffml.recipe.schemas import schema_from
 from ffml.runs._tables import Tables, tables_of

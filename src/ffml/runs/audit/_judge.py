@@ -11,7 +11,7 @@ from ffml.metrics import NOTIONS, GapAlarm, GapStatistics
 from ffml.metrics.alarm import column_alarms
 from ffml.metrics.answer import answer
 from ffml.metrics.labels import measurable
-from ffml.metrics.words import favourable_words
+from ffml.metrics.phrases import favourable_words
 from ffml.runs.gate import Finding, limits
 from ffml.runs.gate._asked import notion_findings
 from ffml.tables import Decisions

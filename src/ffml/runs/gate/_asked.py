@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ffml.base import Ratio
-from ffml.metrics import MIN_TASKS, words
+from ffml.metrics import MIN_TASKS, phrases, words
 from ffml.metrics.alarm import Asked, alarm_sentence
 from ffml.metrics.answer import answer
 from ffml.runs.gate._finding import (
@@ -42,7 +42,7 @@ def findings_of(
 
 def notion_findings(found: Mapping[str, Any], notion: Mapping[str, Any]) -> list[Finding]:
     """Return what is to be said of one notion."""
-    bound = words.bound_of(notion)
+    bound = phrases.bound_of(notion)
     by_ratio, fact, rule = isinstance(bound, Ratio), notion["fact"], notion["rule"]
     relation = "at least" if by_ratio else "at most"
     limit = bound.least if isinstance(bound, Ratio) else bound
@@ -63,7 +63,7 @@ def notion_findings(found: Mapping[str, Any], notion: Mapping[str, Any]) -> list
     ]
     if (alarm := notion["alarm"]) is not None:
         raised = NO_ALARM if alarm["round"] is None else VIOLATED
-        said = alarm_sentence(alarm, words.limit_words(notion))
+        said = alarm_sentence(alarm, phrases.limit_words(notion))
         name = f"alarm ({alarm['column']}: {alarm['comparison']})"
         numbers = (alarm["needed"], alarm["evidence"], None, None)
         findings.append(Finding(name, "at most", *numbers, raised, said))

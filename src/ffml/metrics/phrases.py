@@ -1,0 +1,95 @@
+"""Small pieces of text that all answers share."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+from ffml.base import Ratio
+from ffml.metrics._gaps import NOTIONS
+
+UNDEFINED = "–"
+_YES = {"1", "1.0", "yes", "y", "true", "t"}
+
+
+def favourable_words(label: str | None, positive: str | None = None) -> str:
+    """Name the favourable outcome as the user does.
+
+    >>> favourable_words("approved", "yes"), favourable_words("default", "0")
+    ('approved', 'default = 0')
+    """
+    plain = positive is None or str(positive).lower() in _YES
+    if not label or (plain and label in ("label", "y")):
+        return ""
+    return label if plain else f"{label} = {positive}"
+
+
+def were_decided(favourable: str) -> str:
+    """Say that people got the favourable decision.
+
+    >>> were_decided("approved"), were_decided("default = 0"), were_decided("")
+    ('were approved', "were decided 'default = 0'", 'were decided positively')
+    """
+    if favourable.isalpha() and favourable.endswith("ed"):
+        return f"were {favourable}"
+    return f"were decided '{favourable}'" if favourable else "were decided positively"
+
+
+def bound_of(notion: Mapping[str, Any]) -> float | Ratio | None:
+    """Return what a notion was asked for: a largest gap, a least ratio, or nothing."""
+    least = notion.get("min_ratio")
+    return notion["max_gap"] if least is None else Ratio(least)
+
+
+def asked_words(notion: str, bound: float | Ratio | None) -> str:
+    """Name what was asked for; the gap of a notion of scores has no unit.
+
+    >>> asked_words("equal-opportunity", 0.05), asked_words("dbc", 0.02)
+    ('equal opportunity within 5 points', 'dbc within 0.02')
+    >>> asked_words("demographic-parity", Ratio(0.8))
+    'demographic parity, the lowest rate at least 80 % of the highest'
+    """
+    if bound is None:
+        return "no fairness"
+    name = notion.replace("-", " ")
+    if isinstance(bound, Ratio):
+        return f"{name}, the lowest rate at least {100 * bound.least:g} % of the highest"
+    return f"{name} within " + (f"{100 * bound:g} points" if notion in NOTIONS else f"{bound:g}")
+
+
+def limit_words(notion: Mapping[str, Any]) -> str:
+    """Write the bound alone: "5 points", or "80 %"."""
+    bound = bound_of(notion)
+    if isinstance(bound, Ratio):
+        return f"{100 * bound.least:g} %"
+    points = f"{100 * (bound or 0.0):g}"
+    return f"{points} point" if points == "1" else f"{points} points"
+
+
+def hundred(rate: float | None) -> str:
+    """Write a share as so many of 100.
+
+    >>> hundred(0.3071), hundred(None)
+    ('30.7 of 100', '–')
+    """
+    return f"{100 * rate:.1f} of 100" if known(rate) else UNDEFINED
+
+
+def in_points(value: float | None) -> str:
+    """Write a gap in percentage points.
+
+    >>> in_points(0.0712), in_points(float("nan"))
+    ('7.1', '–')
+    """
+    return f"{100 * value:.1f}".replace("-", "−") if known(value) else UNDEFINED
+
+
+def known(value: float | None) -> TypeGuard[float]:
+    """Tell a number from what could not be measured."""
+    return value is not None and math.isfinite(value)
+
+
+def whom_words(label: int | None, favourable: str) -> str:
+    """Say of whose label a rate is: everybody's, or those of one label."""
+    if label is None:
+        return ""
+    return f" whose label is {'' if label else 'not '}{favourable or 'favourable'}"

@@ -1,0 +1,100 @@
+"""Report and card say of a run what plain SQL over its people says."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+from helpers.truth import SCENARIOS
+
+from ffml import metrics
+from ffml.base import Schema, SensitiveColumn
+from ffml.metrics import words
+from ffml.online.loop import Round
+from ffml.report import write_pages
+from ffml.runs.files import table_texts, to_json
+from ffml.runs.summary import run_summary
+
+NOTION = "demographic-parity"
+NAMES = ["all labels", "approved only", "all, then approved only", "late labels", "three groups"]
+NAMES += ["tasks of one person", "branches of one sex", "two columns", "even"]
+
+
+def rounds_of(truth, schema):
+    """Return the rounds that a run over these people would keep."""
+    tables, none = truth.tables(), np.zeros(0)
+    found = []
+    for t in range(len(next(iter(tables.values())))):
+        counts = {name: table[t] for name, table in tables.items()}
+        judged = metrics.worst([metrics.judge(counts[c.name], c.groups) for c in schema.sensitive])
+        people, known = (
+            int(some.sum()) for some in (counts["sex"], metrics.labelled(counts["sex"]))
+        )
+        found.append(
+            Round(
+                round=t + 1,
+                task=f"t{t}",
+                n_rows=int(people),
+                n_support=0,
+                n_validation=int(known),
+                n_unlabelled=int(people - known),
+                metrics=judged.values | {"loss": np.nan, "dbc": np.nan},
+                undefined=judged.undefined,
+                tables=counts,
+                reliability=np.zeros((10, 3)),
+                constraint=none,
+                multipliers=none,
+                violation=none,
+                clipped_violation=none,
+                iterations=0,
+                seconds=0.0,
+            )
+        )
+    return found
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def pages(request, tmp_path_factory):
+    """Return the name, the truth, the answer, and the words of report and card."""
+    truth, folder = SCENARIOS[request.param](), tmp_path_factory.mktemp("run")
+    columns = tuple(SensitiveColumn(name, tuple(g)) for name, g in truth.columns.items())
+    schema = Schema(("x",), columns, "approved")
+    rounds = rounds_of(truth, schema)
+    summary = run_summary(rounds, columns, (), "complete", [(NOTION, 0.05)], "approved")
+    config = {"method": "none", "notions": [NOTION], "max_gap": [0.05], "data": {"name": "people"}}
+    config["data"]["sensitive"] = [{"name": c.name, "groups": c.groups} for c in columns]
+    for name, text in table_texts(rounds, (), schema, True).items():
+        (folder / name).write_text(text)
+    (folder / "summary.json").write_text(to_json(summary))
+    (folder / "config.json").write_text(to_json(config))
+    write_pages(folder)
+    page = html.unescape(re.sub("<[^>]+>", " ", (folder / "report.html").read_text()))
+    card = (folder / "model_card.md").read_text().replace("\\", "")
+    return request.param, truth, summary["answer"], (" ".join(page.split()), card)
+
+
+def test_facts_and_verdict_are_said(pages):
+    _, truth, answer, texts = pages
+    (notion,) = answer["notions"]
+    gap = max(truth.gap(column) for column in truth.columns)
+    people, _ = truth.people()
+    for text in texts:
+        assert f"Of {people:,} people decided so far" in text
+        assert f"{100 * gap:.1f} points apart, you allowed 5." in text
+        assert words.rule_sentence(answer, notion) in text
+        for column in truth.columns:
+            for rate, count in truth.rates(column).values():
+                assert f"{rate:.3f}" in text and f"{count:,}" in text
+
+
+def test_nothing_that_needs_labels_is_a_number_where_they_are_selective(pages):
+    name, truth, answer, texts = pages
+    for text in texts:
+        if "approved only" in name:
+            assert "accuracy cannot be measured: labels depend on the decision." in text
+            assert "of the others nobody knows who was wronged" in text
+            assert "100.0 of 100" not in text
+        elif answer["labelled"]:
+            assert f"Accuracy {truth.accuracy():.3f}" in text
+    if "approved only" in name:
+        assert "1.000" not in texts[1]  # nor as a rate by label (a page has "÷ highest")
