@@ -1,49 +1,87 @@
-"""Categories as one number each: what one-hot encoding took apart is put together for boosting.
+"""Features as the numbers that trees look at: each category is one, and all are near 0.
 
 A column of 40 categories is 40 features of zeros and ones, of which a person has one at most.
-Trees would look at each of them by itself, which takes time and splits. Such a bundle of features
-is replaced by one: the rank of the person's category, by how often label 1 comes with it.
+Trees would look at each of them by itself, which takes time and splits. Such features are replaced
+by one: the place of the person's category among all, by how often label 1 comes with it.
 
-References: Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", 2017, for
-bundles of features that exclude each other; Fisher, "On Grouping for Maximum Homogeneity", 1958,
-for the order of categories.
+Trees only compare numbers, in single precision. So numbers are taken relative to the middle of
+their feature first: an income keeps its digits whatever was added to it.
+
+Reference: Fisher, "On Grouping for Maximum Homogeneity", 1958, for the order of categories.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-LEAST_FEATURES = 3  # of a bundle; two may exclude each other by chance
-MOST_OTHERS = 500  # features in no bundle that boosting sees; its trees have 840 nodes at most
+LEAST_FEATURES = 3  # of a category that is guessed; two may exclude each other by chance
+MOST_NUMBERS = 500  # features in no category that boosting sees; its trees have 560 splits at most
 PRIOR_ROWS = 10.0  # of the usual rate of labels, as many as each category is given
 
 
-class Codes(NamedTuple):
-    """Which features are bundled; a bundle's number is the sum of what its features add to it."""
+class Columns(NamedTuple):
+    """What trees look at: numbers, and behind them a place for each column of categories."""
 
-    feature: np.ndarray  # (k,) features that are in a bundle
-    bundle: np.ndarray  # (k,) which one
-    rank: np.ndarray  # (k,) what a one in the feature adds; a person with none of them has 0
+    feature: np.ndarray  # (numbers,) which feature it is
+    centre: np.ndarray  # (numbers,) its middle
+    spread: np.ndarray  # (numbers,) the largest distance from there
+    member: np.ndarray  # (k,) features of categories
+    category: np.ndarray  # (k,) which column of categories a feature belongs to
+    place: np.ndarray  # (k,) what a one in the feature adds; a person with none of them has 0
 
     @property
     def width(self) -> int:
-        """The number of bundles."""
-        return int(self.bundle.max(initial=-1)) + 1
+        """How many columns there are."""
+        return len(self.feature) + int(self.category.max(initial=-1)) + 1
 
-    def numbers(self, x: np.ndarray) -> np.ndarray:
-        """Return the number of each person in each bundle: ``(n, bundles)``."""
-        weights = np.zeros((len(self.feature), self.width), x.dtype)
-        weights[np.arange(len(self.feature)), self.bundle] = self.rank
-        return x[:, self.feature] @ weights
+    def of(self, x: np.ndarray) -> np.ndarray:
+        """Return what trees look at: ``(n, width)``."""
+        columns = np.zeros((len(x), self.width), np.float32)
+        with np.errstate(over="ignore"):  # infinity is above all thresholds too
+            numbers = (x[:, _run(self.feature)] - self.centre) / self.spread
+            columns[:, : len(self.feature)] = numbers
+        for i in range(len(self.feature), self.width):
+            mine = self.category == i - len(self.feature)
+            has, place = x[:, _run(self.member[mine])], self.place[mine].astype(x.dtype)
+            columns[:, i] = np.einsum("ij,j->i", has, place)  # a matrix product would take threads
+        return columns
 
 
-def no_codes() -> Codes:
-    """Bundle nothing."""
-    return Codes(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+def no_columns() -> Columns:
+    """Look at nothing."""
+    index, numbers = np.zeros(0, np.int32), np.zeros(0)
+    return Columns(index, numbers, numbers, index, index, numbers)
+
+
+def columns_of(
+    x: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    categories: Sequence[Sequence[int]],
+) -> Columns:
+    """Choose what the trees of a target look at.
+
+    Args:
+        x: ``(n, features)``, of which those of categories are zeros and ones.
+        y: ``(n,)`` zeros and ones, which the trees are to tell.
+        weight: ``(n,)``.
+        categories: which features came from one column of categories, for each such column.
+    """
+    member = np.array([i for members in categories for i in members], np.int32)
+    category = np.repeat(np.arange(len(categories), dtype=np.int32), [*map(len, categories)])
+    places = [np.zeros(0), *(_places(x[:, members], y, weight) for members in categories)]
+    others = np.setdiff1d(np.arange(x.shape[1], dtype=np.int32), member)
+    feature = others[most_telling(x[:, others], y, weight, MOST_NUMBERS)]
+    numbers = np.asarray(x[:, feature], float)
+    centre = np.nan_to_num(np.partition(numbers, len(x) // 2, axis=0)[len(x) // 2])
+    spread = np.fmax.reduce(np.abs(numbers - centre), initial=0.0)
+    spread[spread == 0] = 1.0
+    return Columns(feature, centre, spread, member, category, np.concatenate(places))
 
 
 def bundles(x: np.ndarray) -> list[list[int]]:
-    """Find neighbouring features of zeros and ones of which nobody has two.
+    """Guess which features are categories: neighbouring zeros and ones of which nobody has two.
 
     >>> bundles(np.array([[1, 0, 0, 1, 0.5], [0, 1, 0, 1, 1], [0, 0, 1, 0, 0]]))
     [[0, 1, 2]]
@@ -59,26 +97,6 @@ def bundles(x: np.ndarray) -> list[list[int]]:
         members.append(int(feature))
         ones = together
     return [members for members in found if len(members) >= LEAST_FEATURES]
-
-
-def codes_of(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Codes:
-    """Rank the categories of each bundle by their rate of label 1.
-
-    A category's rate is that of its rows and of `PRIOR_ROWS` more with the rate of everybody, so
-    that rare ones are near the middle. To have none of a bundle's features is a category too.
-    """
-    parts = [no_codes()]
-    prior = PRIOR_ROWS * np.mean(weight)
-    for i, members in enumerate(bundles(x)):
-        has = x[:, members]
-        has = np.concatenate([1 - has.sum(1, keepdims=True), has], axis=1)
-        rates = (has.T @ (weight * y) + prior * np.average(y, weights=weight)) / (
-            has.T @ weight + prior
-        )
-        place = np.argsort(np.argsort(rates, kind="stable"), kind="stable")
-        rank = (place[1:] - place[0]).astype(float)
-        parts.append(Codes(np.array(members, np.int32), np.full(len(members), i, np.int32), rank))
-    return Codes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def most_telling(x: np.ndarray, y: np.ndarray, weight: np.ndarray, most: int) -> np.ndarray:
@@ -98,33 +116,22 @@ def most_telling(x: np.ndarray, y: np.ndarray, weight: np.ndarray, most: int) ->
     return np.sort(np.argsort(-told, kind="stable")[:most])
 
 
-class Coded:
-    """A classifier that is fitted to numbers of bundles, and takes features as they are."""
+def _places(has: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Rank the categories of a column by their rate of label 1, relative to having none of them.
 
-    def __init__(self, model: Any) -> None:
-        self.model, self.codes = model, no_codes()
+    A category's rate is that of its rows and of `PRIOR_ROWS` more with the rate of everybody, so
+    that rare ones are near the middle.
+    """
+    has = np.concatenate([1 - has.sum(1, keepdims=True), has], axis=1)
+    prior = PRIOR_ROWS * np.mean(weight)
+    positive = has.T @ (weight * y) + prior * np.average(y, weights=weight)
+    rates = positive / (has.T @ weight + prior)
+    place = np.argsort(np.argsort(rates, kind="stable"), kind="stable")
+    return (place[1:] - place[0]).astype(float)
 
-    def fit(self, x: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> "Coded":
-        """Rank the categories, and fit to the features that are left and the bundles."""
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        self.codes = codes_of(x, y, weight)
-        others = np.setdiff1d(np.arange(x.shape[1]), self.codes.feature)
-        self.others = others[most_telling(x[:, others], y, weight, MOST_OTHERS)]
-        self.model.fit(self.coded(x), y, sample_weight=sample_weight)
-        return self
 
-    def coded(self, x: np.ndarray) -> np.ndarray:
-        """Return the features that are in no bundle, and behind them the bundles' numbers."""
-        return np.concatenate([x[:, self.others], self.codes.numbers(x)], axis=1)
-
-    def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """Return the probabilities of both labels."""
-        return self.model.predict_proba(self.coded(x))
-
-    def decision_function(self, x: np.ndarray) -> np.ndarray:
-        """Return the logits of label 1."""
-        return self.model.decision_function(self.coded(x))
-
-    def sources(self, column: np.ndarray) -> np.ndarray:
-        """Turn columns of `coded` into features, or ``-1 - bundle``."""
-        return np.concatenate([self.others, -1 - np.arange(self.codes.width)])[column]
+def _run(index: np.ndarray) -> np.ndarray | slice:
+    """Turn neighbours into a slice, which is not copied."""
+    if len(index) and (np.diff(index) == 1).all():
+        return slice(int(index[0]), int(index[-1]) + 1)
+    return index

@@ -1,250 +1,194 @@
-"""What boosted trees say about many people at once, in NumPy alone.
+"""What boosted trees say about people: XGBoost walks through them, our files only hold arrays.
 
-Nobody walks through trees. A node of a tree that a person fails (the feature is above the
-threshold) rules out the leaves on its left. So a person's leaf is the leftmost one that no node
-rules out, and what a feature rules out depends only on where it lies among the thresholds on it:
-a table has one row for each place, and one set of leaves, as bits, for each tree. Features with few
-thresholds share a table, with a row for each combination of their places. Forests that look at the
-same people share everything.
-
-Reference: Lucchese et al., "QuickScorer: a Fast Algorithm to Rank Documents with Additive Ensembles
-of Regression Trees", 2015.
+XGBoost reads any model file and may crash on a wrong one. So trees are kept as arrays, which are
+checked, and written out for XGBoost in its documented JSON format when somebody is to be decided
+about.
 """
 
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from ffml.base import FFMLError
-from ffml.features._coded import Codes, no_codes
+from ffml.features._coded import Columns, no_columns
 
-CHUNK_ROWS = 2048  # whose features are looked at together
-SETS = 2**15  # of leaves, that are looked up together in a core's cache
-CELLS = 512  # of a grid over thresholds
-MOST_PLACES = 256  # of features that share a table
-MOST_KEPT = 32  # forests whose tables are kept
-LEAVES = 16  # of a tree at most: a set of them is a number of 16 bits
-# Numbers 1, 2, 4, … 2¹⁵ times this have each another number in their highest four of 16 bits.
-DE_BRUIJN = np.uint16(0x09AF)
-_kept: dict[tuple[int, ...], tuple[list[np.ndarray], "Tables"]] = {}  # by ids of thresholds
+CHUNK_ROWS = 16_384  # whose features are looked at together
 
 
 class Forest(NamedTuple):
-    """Trees one behind the other; node i of a tree goes on at ``left[i]`` or ``right[i]``.
+    """Trees one behind the other.
 
-    A leaf goes on at itself, so that ``depth`` steps lead from any root to a leaf.
+    Node 0 of a tree is its root. People below a node's threshold go on at ``left``, the others at
+    the node after that. A leaf goes on nowhere (-1), and its threshold is what it adds.
     """
 
     start: np.ndarray  # () the logit before any tree
-    roots: np.ndarray  # (trees,)
-    feature: np.ndarray  # (nodes,) or -1 - bundle of features
-    threshold: np.ndarray  # (nodes,) people at or below it go left
-    left: np.ndarray  # (nodes,)
-    right: np.ndarray  # (nodes,)
-    value: np.ndarray  # (nodes,) what a leaf adds to the logit
-    depth: np.ndarray  # () of the deepest tree
-    codes: Codes  # bundles of features
+    sizes: np.ndarray  # (trees,) nodes of each
+    left: np.ndarray  # (nodes,) counted from the root
+    missing_left: np.ndarray  # (nodes,) whether people without a value go left
+    column: np.ndarray  # (nodes,) what is compared: a column of `columns`
+    threshold: np.ndarray  # (nodes,)
+    columns: Columns
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a tree."""
+        return len(self.sizes) > 0
+
+    @property
+    def roots(self) -> np.ndarray:
+        """Where each tree begins."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """Return the probabilities of both labels, as classifiers of scikit-learn do."""
+        chance = expit(forest_logits(self, x))
+        return np.stack([1 - chance, chance], axis=1)
 
 
 def no_forest() -> Forest:
     """Return a forest without trees: everybody's logit is 0."""
-    nodes, numbers = np.zeros(0, np.int32), np.zeros(0)
-    zero = np.zeros((), np.int32)
-    return Forest(np.zeros(()), nodes, nodes, numbers, nodes, nodes, numbers, zero, no_codes())
-
-
-class Grid(NamedTuple):
-    """Equal cells between the least and the largest threshold on a feature: no search is needed.
-
-    A value is beyond all thresholds of the cells before its own, and is compared with those in it.
-    """
-
-    edges: np.ndarray  # (thresholds,) from small to large
-    cells_per_unit: float
-    below: np.ndarray  # (cells + 1,) thresholds in cells before; in the last, nothing follows
-    inside: tuple[np.ndarray, ...]  # (cells + 1,) each: a threshold in the cell, infinite for none
-
-    def places(self, values: np.ndarray) -> np.ndarray:
-        """Count the thresholds that each value is above; what is missing is above all."""
-        low = self.edges[0]
-        if len(self.edges) == 1:
-            return (~(values <= low)).astype(np.intp)
-        cells = (values - low) * self.cells_per_unit
-        cell = np.fmin(np.maximum(cells, 0), len(self.below) - 1).astype(np.intp)
-        place = self.below.take(cell)
-        for thresholds in self.inside:
-            place += values > thresholds.take(cell)
-        return place
-
-
-class Table(NamedTuple):
-    """What leaves the places of some features leave over."""
-
-    features: tuple[int, ...]
-    grids: tuple[Grid, ...]  # of the thresholds on each of them
-    left_over: np.ndarray  # (combinations of places, trees) leaves as bits
-
-    def combinations(self, x: np.ndarray) -> np.ndarray:
-        """Return which row of the table each person's features lead to."""
-        found: np.ndarray | int = 0
-        for feature, grid in zip(self.features, self.grids, strict=True):
-            found = found * (len(grid.edges) + 1) + grid.places(x[:, feature])
-        return np.asarray(found)
-
-
-class Tables(NamedTuple):
-    """All that forests know, in the order in which people are asked."""
-
-    tables: tuple[Table, ...]
-    values: np.ndarray  # (trees * LEAVES,) what a leaf adds to the logit, by its `_number`
-    first: np.ndarray  # (trees,) where those of a tree begin
+    index, flags, numbers = np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.float32)
+    return Forest(np.zeros(()), index, index, flags, index, numbers, no_columns())
 
 
 def forest_logits(forest: Forest, x: np.ndarray) -> np.ndarray:
     """Return the logits of people with these features: ``(n,)``."""
-    return forests_logits((forest,), x)[:, 0]
+    logits = np.full(len(x), float(forest.start))
+    if not forest.known or not len(x):
+        return logits
+    model = _model(forest, x.shape[1])
+    for begin in range(0, len(x), CHUNK_ROWS):
+        columns = forest.columns.of(np.asarray(x[begin : begin + CHUNK_ROWS]))
+        logits[begin : begin + CHUNK_ROWS] += model.inplace_predict(columns, predict_type="margin")
+    return logits
 
 
 def forests_logits(forests: Sequence[Forest], x: np.ndarray) -> np.ndarray:
     """Return the logits of people with these features by each forest: ``(n, forests)``."""
-    logits = np.tile([float(forest.start) for forest in forests], (len(x), 1))
-    ends = np.cumsum([len(forest.roots) for forest in forests])
-    if not ends[-1]:
-        return logits
-    tables = tables_of(forests)
-    shape = max(SETS // len(tables.first), 1), len(tables.first)
-    # Memory that is asked for anew in each block would take longer to get than to fill.
-    memory = np.empty(shape, np.uint16), np.empty(shape, np.uint16), np.empty(shape)
-    for begin in range(0, len(x), CHUNK_ROWS):
-        chunk = with_codes(forests, x[begin : begin + CHUNK_ROWS])
-        places = [table.combinations(chunk) for table in tables.tables]
-        for start in range(0, len(chunk), len(memory[0])):
-            here = slice(start, min(start + len(memory[0]), len(chunk)))
-            added = _added(tables, [place[here] for place in places], here.stop - start, *memory)
-            for i, part in enumerate(np.split(added, ends[:-1], axis=1)):
-                logits[begin + start : begin + here.stop, i] += part.sum(1)
-    return logits
+    return np.stack([forest_logits(forest, x) for forest in forests], axis=1)
 
 
-def with_codes(forests: Sequence[Forest], x: np.ndarray) -> np.ndarray:
-    """Add the numbers of all bundles on the right: the last column is the first bundle's."""
-    x = np.asarray(x, float)
-    bundles = sum(forest.codes.width for forest in forests)
-    columns = np.empty((len(x), x.shape[1] + bundles), order="F")
-    columns[:, : x.shape[1]] = x
-    end = columns.shape[1]
-    for forest in forests:
-        begin = end - forest.codes.width
-        columns[:, begin:end] = forest.codes.numbers(x)[:, ::-1]
-        end = begin
-    return columns
+def _model(forest: Forest, features: int) -> Any:
+    """Return what XGBoost makes of a forest for people with so many features.
+
+    Raises:
+        FFMLError: these are no trees, or trees for other features.
+    """
+    if not _sound(forest, features):
+        raise FFMLError(
+            f"the trees of boosting are damaged, or not for {features} features; restore a copy of "
+            "the file"
+        )
+    parts = (forest.sizes, forest.left, forest.missing_left, forest.column, forest.threshold)
+    return _booster(forest.columns.width, *(part.tobytes() for part in parts))
 
 
-def _added(
-    tables: Tables,
-    places: list[np.ndarray],
-    rows: int,
-    leaves: np.ndarray,
-    kept: np.ndarray,
-    values: np.ndarray,
-) -> np.ndarray:
-    """Return what each tree adds to the logits of people at these places: ``(rows, trees)``."""
-    leaves, kept = leaves[:rows], kept[:rows]
-    leaves[:] = 0xFFFF
-    for table, place in zip(tables.tables, places, strict=True):
-        # Places are never beyond the table: "clip" is the mode that needs no memory of its own.
-        table.left_over.take(place, axis=0, out=kept, mode="clip")
-        leaves &= kept
-    np.negative(leaves, out=kept)
-    kept &= leaves  # the lowest bit
-    index = _number(kept, out=kept) + tables.first
-    return tables.values.take(index, out=values[:rows], mode="clip")
+def _sound(forest: Forest, features: int) -> bool:
+    """Tell whether every path ends in a leaf, and looks only at what there is."""
+    left, columns = forest.left, forest.columns
+    if (forest.sizes < 1).any() or {len(part) for part in forest[2:6]} != {forest.sizes.sum()}:
+        return False
+    numbers, members = columns[:3], columns[3:]
+    if len({*map(len, numbers)}) > 1 or len({*map(len, members)}) > 1:
+        return False
+    root, size = (np.repeat(part, forest.sizes) for part in (forest.roots, forest.sizes))
+    node = np.arange(len(left))
+    child = (left + root)[left >= 0]
+    return bool(
+        ((left == -1) | ((left > node - root) & (left < size - 1))).all()
+        and np.array_equal(np.sort([*child, *(child + 1)]), node[node > root])  # one parent each
+        and ((forest.column >= 0) & (forest.column < columns.width)).all()
+        and all(((i >= 0) & (i < features)).all() for i in (columns.feature, columns.member))
+        and ((columns.category >= 0) & (columns.category < len(columns.member))).all()
+        and (columns.spread > 0).all()
+        and (np.abs(columns.place) <= len(columns.place)).all()
+        and all(np.isfinite(part).all() for part in (forest.start, forest.threshold, *columns))
+    )
 
 
-def tables_of(forests: Sequence[Forest]) -> Tables:
-    """Return the tables of forests, made once."""
-    thresholds = [forest.threshold for forest in forests]
-    key = tuple(map(id, thresholds))
-    if key not in _kept:
-        while len(_kept) >= MOST_KEPT:
-            _kept.pop(next(iter(_kept)), None)
-        _kept[key] = thresholds, _tables(forests)  # thresholds are kept: no id is used anew
-    return _kept[key][1]
+@lru_cache(maxsize=32)
+def _booster(
+    width: int, sizes: bytes, left: bytes, missing_left: bytes, column: bytes, threshold: bytes
+) -> Any:
+    """Hand trees to XGBoost; one thread decides, so that workers do not wait for each other."""
+    import xgboost
+
+    ends = np.cumsum(np.frombuffer(sizes, np.int32))[:-1]
+    kinds = (left, np.int32), (missing_left, np.uint8), (column, np.int32), (threshold, np.float32)
+    parts = [np.split(np.frombuffer(part, kind), ends) for part, kind in kinds]
+    trees = [_tree(i, width, *tree) for i, tree in enumerate(zip(*parts, strict=True))]
+    text = json.dumps(_document(width, trees))
+    model = xgboost.Booster(model_file=bytearray(text, "utf-8"))
+    model.set_param({"nthread": 1})
+    return model
 
 
-def _tables(forests: Sequence[Forest]) -> Tables:
-    bundles = np.cumsum([0, *(forest.codes.width for forest in forests)])
-    trees = [
-        (forest, int(root), int(before))
-        for forest, before in zip(forests, bundles, strict=False)
-        for root in forest.roots
-    ]
-    values = np.zeros((len(trees), LEAVES))
-    nodes: dict[int, list[tuple[float, int, int]]] = {}  # feature -> threshold, tree, leaves kept
-
-    def leaves_below(node: int, tree: int, found: list[int], depth: int = 0) -> int:
-        """Number the leaves below a node from left to right; return them as bits."""
-        forest, _, bundles_before = trees[tree]
-        left, right = int(forest.left[node]), int(forest.right[node])
-        if max(depth, len(found)) >= LEAVES:
-            raise FFMLError(f"a tree has more than {LEAVES} leaves; restore a copy of the file")
-        if left == node:
-            bit = 1 << len(found)
-            values[tree, _number(np.array([bit], np.uint16))] = forest.value[node]
-            found.append(node)
-            return bit
-        on_left = leaves_below(left, tree, found, depth + 1)
-        kept = (float(forest.threshold[node]), tree, 0xFFFF & ~on_left)
-        feature = int(forest.feature[node])
-        nodes.setdefault(feature - bundles_before * (feature < 0), []).append(kept)
-        return on_left | leaves_below(right, tree, found, depth + 1)
-
-    for tree, (_, root, _) in enumerate(trees):
-        leaves_below(root, tree, [])
-    alone = [_table(feature, rules, len(trees)) for feature, rules in sorted(nodes.items())]
-    first = LEAVES * np.arange(len(trees), dtype=np.min_scalar_type(LEAVES * len(trees) | 0x100))
-    return Tables(tuple(_shared(alone)), values.ravel(), first)
-
-
-def _table(feature: int, rules: list[tuple[float, int, int]], trees: int) -> Table:
-    """Make the table of one feature from its thresholds and the leaves that these keep."""
-    edges = np.unique([threshold for threshold, _, _ in rules])
-    left_over = np.full((len(edges) + 1, trees), 0xFFFF, np.uint16)
-    for threshold, tree, kept in rules:
-        left_over[np.searchsorted(edges, threshold) + 1, tree] &= kept
-    return Table((feature,), (_grid(edges),), np.bitwise_and.accumulate(left_over, axis=0))
+def _tree(
+    number: int,
+    width: int,
+    left: np.ndarray,
+    missing_left: np.ndarray,
+    column: np.ndarray,
+    threshold: np.ndarray,
+) -> dict[str, Any]:
+    """Write a tree as XGBoost's model files do; what it only reports is 0."""
+    inner, nodes = np.flatnonzero(left >= 0), len(left)
+    parents = np.full(nodes, 2**31 - 1)
+    parents[left[inner]] = parents[left[inner] + 1] = inner
+    zeros = [0.0] * nodes
+    return {
+        "id": number,
+        "tree_param": {
+            "num_nodes": str(nodes),
+            "num_feature": str(width),
+            "num_deleted": "0",
+            "size_leaf_vector": "1",
+        },
+        "left_children": left.tolist(),
+        "right_children": np.where(left >= 0, left + 1, -1).tolist(),
+        "parents": parents.tolist(),
+        "split_indices": column.tolist(),
+        "split_conditions": threshold.astype(float).tolist(),
+        "default_left": (missing_left > 0).astype(int).tolist(),
+        "split_type": [0] * nodes,
+        "base_weights": zeros,
+        "loss_changes": zeros,
+        "sum_hessian": zeros,
+        "categories": [],
+        "categories_nodes": [],
+        "categories_segments": [],
+        "categories_sizes": [],
+    }
 
 
-def _shared(tables: list[Table]) -> list[Table]:
-    """Join tables, the smallest first, as long as they have few rows."""
-    joined: list[Table] = []
-    for table in sorted(tables, key=lambda table: len(table.left_over)):
-        if joined and len(joined[-1].left_over) * len(table.left_over) <= MOST_PLACES:
-            before = joined.pop()
-            both = before.left_over[:, None] & table.left_over[None]
-            table = Table(
-                before.features + table.features,
-                before.grids + table.grids,
-                both.reshape(-1, both.shape[-1]),
-            )
-        joined.append(table)
-    return joined
-
-
-def _grid(edges: np.ndarray) -> Grid:
-    """Lay a grid over thresholds, from small to large."""
-    low, span = float(edges[0]), float(edges[-1] - edges[0])
-    count = CELLS if span > 0 and np.isfinite(CELLS / span) else 1
-    per_unit = (count - 1) / span if count > 1 else 1.0
-    cell = ((edges - low) * per_unit).astype(np.intp)  # as `Grid.places` does it
-    below = np.searchsorted(cell, np.arange(count + 1))
-    inside = np.full((np.bincount(cell).max(), count + 1), np.inf)
-    inside[np.arange(len(edges)) - below[cell], cell] = edges
-    return Grid(edges, per_unit, below, tuple(inside))
-
-
-def _number(bit: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return another number below `LEAVES` for each single bit."""
-    product = np.multiply(bit, DE_BRUIJN, out=out)
-    return np.right_shift(product, np.uint16(12), out=product)
+def _document(width: int, trees: list[dict[str, Any]]) -> dict[str, Any]:
+    """Write a model file of XGBoost 2, which later ones read."""
+    count = len(trees)
+    model = {
+        "gbtree_model_param": {"num_trees": str(count), "num_parallel_tree": "1"},
+        "tree_info": [0] * count,
+        "iteration_indptr": [*range(count + 1)],
+        "trees": trees,
+    }
+    return {
+        "version": [2, 0, 0],
+        "learner": {
+            "attributes": {},
+            "feature_names": [],
+            "feature_types": [],
+            "gradient_booster": {"name": "gbtree", "model": model},
+            "learner_model_param": {
+                "base_score": "5E-1",
+                "boost_from_average": "1",
+                "num_class": "0",
+                "num_feature": str(width),
+                "num_target": "1",
+            },
+            "objective": {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}},
+        },
+    }
