@@ -42,6 +42,7 @@ EIGHT_TREES = {
     "max_depth": 6,
     "min_child_weight": 4,
     "reg_lambda": 4,
+    "max_bin": 128,
 }
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ffml.features._coded import bundles, columns_of
+from ffml.features._coded import bundles, codes_of
+from ffml.features._matrix import matrix_of
 from ffml.features.scoring import Forest, no_forest
 from ffml.threads import available_cores
 
 FITTED_TREES = 40
 LEAVES = 15
-MOST_SPLITS = 6  # on the way to a leaf; XGBoost decides much faster than with 7
+MOST_SPLITS = 6  # on the way to a leaf
 LEARNING_RATE = 0.2
 SETTINGS = {
     "objective": "binary:logistic",
@@ -23,6 +24,7 @@ SETTINGS = {
     "max_depth": MOST_SPLITS,
     "min_child_weight": 4.0,  # about 16 rows whose label is open
     "reg_lambda": 4.0,
+    "max_bin": 128,
     "nthread": 1,
     "verbosity": 0,
 }
@@ -59,28 +61,33 @@ def fit_forest(
     y = np.asarray(y, float)
     if not x.shape[1] or not 0 < weight @ y < weight.sum():
         return no_forest()
-    columns = columns_of(x, y, weight, bundles(x) if categories is None else categories)
+    if not weight.all():  # as good as absent
+        x, y, weight = (part[weight > 0] for part in (x, y, weight))
+    codes = codes_of(x, y, weight, bundles(x) if categories is None else categories)
+    matrix = matrix_of(x, y, weight, codes)
     rate = np.average(y, weights=weight)
-    trees = _fitted_trees(columns.of(x), y, weight / weight[weight > 0].mean(), rate)
+    trees = _fitted_trees(matrix.seen, y, weight / weight.mean(), rate)
+    left, column = (_joined(trees, part, int) for part in ("left_children", "split_indices"))
+    threshold, inner = _joined(trees, "split_conditions", np.float32).astype(float), left >= 0
+    threshold[inner] = matrix.thresholds(column[inner], threshold[inner])
     return Forest(
         np.asarray(np.log(rate / (1 - rate))),
         np.array([len(tree["left_children"]) for tree in trees], np.int32),
-        _joined(trees, "left_children", np.int32),
-        _joined(trees, "default_left", np.uint8),
-        _joined(trees, "split_indices", np.int32),
-        _joined(trees, "split_conditions", np.float32),
-        columns,
+        left.astype(np.int32),
+        np.where(inner, matrix.source[column], 0).astype(np.int32),
+        threshold,
+        codes,
     )
 
 
 def _fitted_trees(
-    columns: np.ndarray, y: np.ndarray, weight: np.ndarray, rate: float
+    seen: np.ndarray, y: np.ndarray, weight: np.ndarray, rate: float
 ) -> list[dict[str, Any]]:
     """Fit with XGBoost, and return the trees of its model file."""
     import xgboost
 
     settings = SETTINGS | {"eta": LEARNING_RATE, "base_score": rate}
-    rows = xgboost.DMatrix(columns, label=y, weight=weight, nthread=1)
+    rows = xgboost.DMatrix(seen, label=y, weight=weight, nthread=1)
     text = xgboost.train(settings, rows, FITTED_TREES).save_raw("json")
     return json.loads(text)["learner"]["gradient_booster"]["model"]["trees"]
 

@@ -1,38 +1,35 @@
-"""What boosted trees say about people: XGBoost walks through them, our files only hold arrays.
+"""What boosted trees say about many people at once, in NumPy alone."""
 
-XGBoost reads any model file and may crash on a wrong one. So trees are kept as arrays, which are
-checked, and written out for XGBoost in its documented JSON format when somebody is to be decided
-about.
-"""
-
-import json
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
 from ffml.base import FFMLError
-from ffml.features._coded import Columns, no_columns
+from ffml.features._coded import Codes, no_codes
+from ffml.features._tables import LEAVES, Tables, Tree, number_of, tables_of
 
-CHUNK_ROWS = 16_384  # whose features are looked at together
+CHUNK_ROWS = 2048  # whose features are looked at together
+SETS = 2**15  # of leaves, that are looked up together in a core's cache
+MOST_KEPT = 32  # forests whose tables are kept
+_kept: dict[tuple[int, ...], tuple[list[np.ndarray], Tables]] = {}  # by ids of arrays
 
 
 class Forest(NamedTuple):
     """Trees one behind the other.
 
-    Node 0 of a tree is its root. People below a node's threshold go on at ``left``, the others at
-    the node after that. A leaf goes on nowhere (-1), and its threshold is what it adds.
+    Node 0 of a tree is its root. People at or below a node's threshold go on at ``left``, the
+    others at the node after that. A leaf goes on nowhere (-1), and its threshold is what it adds.
     """
 
     start: np.ndarray  # () the logit before any tree
     sizes: np.ndarray  # (trees,) nodes of each
     left: np.ndarray  # (nodes,) counted from the root
-    missing_left: np.ndarray  # (nodes,) whether people without a value go left
-    column: np.ndarray  # (nodes,) what is compared: a column of `columns`
+    feature: np.ndarray  # (nodes,) or -1 - column of categories
     threshold: np.ndarray  # (nodes,)
-    columns: Columns
+    codes: Codes  # columns of categories
 
     @property
     def known(self) -> bool:
@@ -52,143 +49,107 @@ class Forest(NamedTuple):
 
 def no_forest() -> Forest:
     """Return a forest without trees: everybody's logit is 0."""
-    index, flags, numbers = np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.float32)
-    return Forest(np.zeros(()), index, index, flags, index, numbers, no_columns())
+    nodes, numbers = np.zeros(0, np.int32), np.zeros(0)
+    return Forest(np.zeros(()), nodes, nodes, nodes, numbers, no_codes())
 
 
 def forest_logits(forest: Forest, x: np.ndarray) -> np.ndarray:
     """Return the logits of people with these features: ``(n,)``."""
-    logits = np.full(len(x), float(forest.start))
-    if not forest.known or not len(x):
-        return logits
-    model = _model(forest, x.shape[1])
-    for begin in range(0, len(x), CHUNK_ROWS):
-        columns = forest.columns.of(np.asarray(x[begin : begin + CHUNK_ROWS]))
-        logits[begin : begin + CHUNK_ROWS] += model.inplace_predict(columns, predict_type="margin")
-    return logits
+    return forests_logits((forest,), x)[:, 0]
 
 
 def forests_logits(forests: Sequence[Forest], x: np.ndarray) -> np.ndarray:
-    """Return the logits of people with these features by each forest: ``(n, forests)``."""
-    return np.stack([forest_logits(forest, x) for forest in forests], axis=1)
-
-
-def _model(forest: Forest, features: int) -> Any:
-    """Return what XGBoost makes of a forest for people with so many features.
+    """Return the logits of people with these features by each forest: ``(n, forests)``.
 
     Raises:
         FFMLError: these are no trees, or trees for other features.
     """
-    if not _sound(forest, features):
-        raise FFMLError(
-            f"the trees of boosting are damaged, or not for {features} features; restore a copy of "
-            "the file"
-        )
-    parts = (forest.sizes, forest.left, forest.missing_left, forest.column, forest.threshold)
-    return _booster(forest.columns.width, *(part.tobytes() for part in parts))
+    logits = np.tile([float(forest.start) for forest in forests], (len(x), 1))
+    ends = np.cumsum([len(forest.sizes) for forest in forests])
+    if not ends[-1]:
+        return logits
+    tables = _tables(forests, x.shape[1])
+    shape = max(SETS // len(tables.first), 1), len(tables.first)
+    # Memory that is asked for anew in each block would take longer to get than to fill.
+    memory = np.empty(shape, np.uint16), np.empty(shape, np.uint16), np.empty(shape)
+    for begin in range(0, len(x), CHUNK_ROWS):
+        chunk = np.asarray(x[begin : begin + CHUNK_ROWS])
+        numbers = np.concatenate([forest.codes.numbers(chunk) for forest in forests], axis=1)
+        places = [table.combinations(chunk, numbers) for table in tables.tables]
+        for start in range(0, len(chunk), len(memory[0])):
+            here = slice(start, min(start + len(memory[0]), len(chunk)))
+            added = _added(tables, [place[here] for place in places], here.stop - start, *memory)
+            for i, part in enumerate(np.split(added, ends[:-1], axis=1)):
+                logits[begin + start : begin + here.stop, i] += part.sum(1)
+    return logits
+
+
+def _added(
+    tables: Tables,
+    places: list[np.ndarray],
+    rows: int,
+    leaves: np.ndarray,
+    kept: np.ndarray,
+    values: np.ndarray,
+) -> np.ndarray:
+    """Return what each tree adds to the logits of people at these places: ``(rows, trees)``."""
+    leaves, kept = leaves[:rows], kept[:rows]
+    leaves[:] = 0xFFFF
+    for table, place in zip(tables.tables, places, strict=True):
+        # Places are never beyond the table: "clip" is the mode that needs no memory of its own.
+        table.left_over.take(place, axis=0, out=kept, mode="clip")
+        leaves &= kept
+    np.negative(leaves, out=kept)
+    kept &= leaves  # the lowest bit
+    index = number_of(kept, out=kept) + tables.first
+    return tables.values.take(index, out=values[:rows], mode="clip")
+
+
+def _tables(forests: Sequence[Forest], features: int) -> Tables:
+    """Return the tables of forests, made once."""
+    parts = [part for forest in forests for part in (*forest[:-1], *forest.codes)]
+    key = features, *map(id, parts)
+    if key not in _kept:
+        if not all(_sound(forest, features) for forest in forests):
+            raise FFMLError(
+                f"the trees of boosting are damaged, or not for {features} features; restore a "
+                "copy of the file"
+            )
+        while len(_kept) >= MOST_KEPT:
+            _kept.pop(next(iter(_kept)), None)
+        _kept[key] = parts, tables_of(_trees(forests))  # parts are kept: no id is used anew
+    return _kept[key][1]
+
+
+def _trees(forests: Sequence[Forest]) -> list[Tree]:
+    """Take forests apart; columns of categories are numbered through all of them."""
+    trees, before = [], 0
+    for forest in forests:
+        feature = forest.feature - before * (forest.feature < 0)
+        for begin, end in pairwise([0, *np.cumsum(forest.sizes)]):
+            parts = (part[begin:end] for part in (forest.left, feature, forest.threshold))
+            trees.append(Tree(*parts))
+        before += forest.codes.width
+    return trees
 
 
 def _sound(forest: Forest, features: int) -> bool:
     """Tell whether every path ends in a leaf, and looks only at what there is."""
-    left, columns = forest.left, forest.columns
-    if (forest.sizes < 1).any() or {len(part) for part in forest[2:6]} != {forest.sizes.sum()}:
+    left, sizes, codes = forest.left, forest.sizes, forest.codes
+    lengths = {len(part) for part in (left, forest.feature, forest.threshold)}
+    if (sizes < 1).any() or (sizes >= 2 * LEAVES).any() or lengths != {int(sizes.sum())}:
         return False
-    numbers, members = columns[:3], columns[3:]
-    if len({*map(len, numbers)}) > 1 or len({*map(len, members)}) > 1:
+    if len({*map(len, codes)}) > 1 or not ((codes.column >= 0) & (codes.column < features)).all():
         return False
-    root, size = (np.repeat(part, forest.sizes) for part in (forest.roots, forest.sizes))
+    root, size = (np.repeat(part, sizes) for part in (forest.roots, sizes))
     node = np.arange(len(left))
     child = (left + root)[left >= 0]
     return bool(
         ((left == -1) | ((left > node - root) & (left < size - 1))).all()
         and np.array_equal(np.sort([*child, *(child + 1)]), node[node > root])  # one parent each
-        and ((forest.column >= 0) & (forest.column < columns.width)).all()
-        and all(((i >= 0) & (i < features)).all() for i in (columns.feature, columns.member))
-        and ((columns.category >= 0) & (columns.category < len(columns.member))).all()
-        and (columns.spread > 0).all()
-        and (np.abs(columns.place) <= len(columns.place)).all()
-        and all(np.isfinite(part).all() for part in (forest.start, forest.threshold, *columns))
+        and ((forest.feature >= -codes.width) & (forest.feature < features)).all()
+        and ((codes.feature >= 0) & (codes.feature < features)).all()
+        and (np.abs(codes.place) <= features).all()
+        and np.isfinite(forest.start)
+        and (np.abs(forest.threshold) <= 1e300).all()
     )
-
-
-@lru_cache(maxsize=32)
-def _booster(
-    width: int, sizes: bytes, left: bytes, missing_left: bytes, column: bytes, threshold: bytes
-) -> Any:
-    """Hand trees to XGBoost; one thread decides, so that workers do not wait for each other."""
-    import xgboost
-
-    ends = np.cumsum(np.frombuffer(sizes, np.int32))[:-1]
-    kinds = (left, np.int32), (missing_left, np.uint8), (column, np.int32), (threshold, np.float32)
-    parts = [np.split(np.frombuffer(part, kind), ends) for part, kind in kinds]
-    trees = [_tree(i, width, *tree) for i, tree in enumerate(zip(*parts, strict=True))]
-    text = json.dumps(_document(width, trees))
-    model = xgboost.Booster(model_file=bytearray(text, "utf-8"))
-    model.set_param({"nthread": 1})
-    return model
-
-
-def _tree(
-    number: int,
-    width: int,
-    left: np.ndarray,
-    missing_left: np.ndarray,
-    column: np.ndarray,
-    threshold: np.ndarray,
-) -> dict[str, Any]:
-    """Write a tree as XGBoost's model files do; what it only reports is 0."""
-    inner, nodes = np.flatnonzero(left >= 0), len(left)
-    parents = np.full(nodes, 2**31 - 1)
-    parents[left[inner]] = parents[left[inner] + 1] = inner
-    zeros = [0.0] * nodes
-    return {
-        "id": number,
-        "tree_param": {
-            "num_nodes": str(nodes),
-            "num_feature": str(width),
-            "num_deleted": "0",
-            "size_leaf_vector": "1",
-        },
-        "left_children": left.tolist(),
-        "right_children": np.where(left >= 0, left + 1, -1).tolist(),
-        "parents": parents.tolist(),
-        "split_indices": column.tolist(),
-        "split_conditions": threshold.astype(float).tolist(),
-        "default_left": (missing_left > 0).astype(int).tolist(),
-        "split_type": [0] * nodes,
-        "base_weights": zeros,
-        "loss_changes": zeros,
-        "sum_hessian": zeros,
-        "categories": [],
-        "categories_nodes": [],
-        "categories_segments": [],
-        "categories_sizes": [],
-    }
-
-
-def _document(width: int, trees: list[dict[str, Any]]) -> dict[str, Any]:
-    """Write a model file of XGBoost 2, which later ones read."""
-    count = len(trees)
-    model = {
-        "gbtree_model_param": {"num_trees": str(count), "num_parallel_tree": "1"},
-        "tree_info": [0] * count,
-        "iteration_indptr": [*range(count + 1)],
-        "trees": trees,
-    }
-    return {
-        "version": [2, 0, 0],
-        "learner": {
-            "attributes": {},
-            "feature_names": [],
-            "feature_types": [],
-            "gradient_booster": {"name": "gbtree", "model": model},
-            "learner_model_param": {
-                "base_score": "5E-1",
-                "boost_from_average": "1",
-                "num_class": "0",
-                "num_feature": str(width),
-                "num_target": "1",
-            },
-            "objective": {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}},
-        },
-    }
