@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from ffml.features._coded import codes_of, no_codes
-from ffml.features._matrix import MISSING, MOST_NUMBERS, matrix_of, most_telling
-
-
-def seen(x):
-    return matrix_of(x, 1.0 * (x[:, 0] > 0), np.ones(len(x)), no_codes()).seen
+from ffml.features._matrix import MOST_BINS, MOST_NUMBERS, edges_of, matrix_of, most_telling
 
 
 def test_numbers_come_first_and_categories_behind_them():
@@ -16,11 +12,11 @@ def test_numbers_come_first_and_categories_behind_them():
     numbers, jobs = rng.normal(size=(60, 2)), np.eye(3)[np.arange(60) % 3]
     x, y = np.c_[numbers[:, 0], jobs, numbers[:, 1]], 1.0 * (numbers[:, 0] > 0)
     matrix = matrix_of(x, y, np.ones(60), codes_of(x, y, np.ones(60), [[1, 2, 3]]))
-    assert matrix.source.tolist() == [0, 4, -1] and matrix.seen.dtype == np.float32
-    for column, original in zip(matrix.seen.T, numbers.T, strict=False):
-        np.testing.assert_array_equal(np.argsort(column), np.argsort(original))
-        assert np.abs(column).max() == 1 and np.sort(column)[30] == 0
-    assert len(np.unique(matrix.seen[:, 2])) == 3
+    assert matrix.source.tolist() == [0, 4, -1] and matrix.bins.dtype == np.float32
+    for column, original in zip(matrix.bins.T, numbers.T, strict=False):
+        np.testing.assert_array_equal(column, np.argsort(np.argsort(original)))
+    assert len(np.unique(matrix.bins[:, 2])) == 3
+    assert matrix.thresholds(np.array([0]), np.array([59.0])) < numbers[:, 0].max()
 
 
 @pytest.mark.parametrize(
@@ -28,33 +24,31 @@ def test_numbers_come_first_and_categories_behind_them():
 )
 def test_numbers_keep_their_digits_at_any_scale(shift, scale):
     """As far as double precision has them; single precision has none left of most of these."""
-    x = np.random.default_rng(0).integers(0, 3000, size=(500, 1)) / 1.0
-    np.testing.assert_allclose(seen(x * scale + shift), seen(x), atol=2e-7)
+    x = 1.0 * np.random.default_rng(0).integers(0, 3000, size=4000)
+    bins = [np.searchsorted(edges_of(values), values) for values in (x, x * scale + shift)]
+    np.testing.assert_array_equal(*bins)
 
 
-def test_an_outlier_does_not_cost_the_others_their_digits():
-    x = np.arange(1001.0)[:, None]
-    x[0] = 1e15
-    assert len(np.unique(seen(x))) == 1001
+def test_few_values_have_a_bin_each_however_rare_and_large():
+    x = np.repeat([0.0, 1.0, 2.0, 7.0, 1e15], [9000, 1, 1, 1, 1])
+    assert edges_of(x).tolist() == [0.5, 1.5, 4.5, 5e14 + 3.5]
 
 
-def test_what_is_missing_is_above_all_and_constants_are_0():
-    x = np.array([[1.0, 2.0, np.nan], [np.nan, 2.0, np.nan], [5.0, 2.0, np.nan]])
-    expected = [[-1, 0, MISSING], [MISSING, 0, MISSING], [0, 0, MISSING]]
-    np.testing.assert_array_equal(seen(x), expected)
+def test_many_values_are_cut_into_bins_of_as_many_rows():
+    x = np.random.default_rng(0).exponential(size=20_000)
+    counts = np.bincount(np.searchsorted(edges_of(x), x))
+    assert len(counts) == MOST_BINS and counts.min() > 0.9 * len(x) / MOST_BINS
 
 
-def test_thresholds_lie_halfway_between_people():
-    x = np.array([[3.0, 1e9 + 1], [1.0, 1e9 + 7], [9.0, np.nan], [1.0, 1e9]])
-    matrix = matrix_of(x, np.ones(4), np.ones(4), no_codes())
-    order = np.sort(matrix.seen, axis=0)
-    found = matrix.thresholds(np.array([0, 0, 1, 1]), np.r_[order[2:, 0], order[1:3, 1]])
-    assert found.tolist() == [2.0, 6.0, 1e9 + 0.5, 1e9 + 4]
-    above_all = matrix.thresholds(np.array([1]), np.array([MISSING]))
-    assert 1e9 + 7 < above_all[0] < 1e300
-    close = np.array([[1.0], [np.nextafter(1.0, 2)]])
-    matrix = matrix_of(close, np.ones(2), np.ones(2), no_codes())
-    assert matrix.thresholds(np.array([0]), np.array([0.0])).tolist() == [1.0]
+def test_what_is_missing_is_above_all_and_constants_have_no_edge():
+    x = np.array([1.0, np.nan, 5.0])
+    assert np.searchsorted(edges_of(x), x).tolist() == [0, 2, 1]
+    assert edges_of(np.ones(9)).tolist() == [] and edges_of(np.full(9, np.nan)).tolist() == [1e300]
+
+
+def test_edges_lie_between_neighbours():
+    low, high = 1.0, np.nextafter(1.0, 2)
+    assert edges_of(np.array([high, low])).tolist() == [low]
 
 
 def test_of_very_many_features_boosting_sees_those_that_tell():

@@ -39,10 +39,10 @@ EIGHT_TREES = {
     "tree_method": "hist",
     "grow_policy": "lossguide",
     "max_leaves": 15,
-    "max_depth": 6,
-    "min_child_weight": 4,
-    "reg_lambda": 4,
-    "max_bin": 128,
+    "max_depth": 7,
+    "min_child_weight": 2,
+    "reg_lambda": 2,
+    "max_bin": 1024,
 }
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 

@@ -1,8 +1,8 @@
-"""What XGBoost is given to look at, and what its thresholds mean.
+"""What XGBoost is given to look at: which bin each value lies in.
 
-XGBoost knows numbers in single precision. So each is taken relative to the middle of its feature,
-and in units of the largest distance from there: an income keeps its digits whatever was added to
-it. Trees only ask on which side of a threshold somebody is, so none of this has to be kept.
+XGBoost knows numbers in single precision, and its own bins pass over rare values. So we cut each
+feature into bins at its own scale: an income keeps its digits whatever was added to it. Trees only
+ask on which side of an edge somebody is.
 """
 
 from typing import NamedTuple
@@ -11,31 +11,21 @@ import numpy as np
 
 from ffml.features._coded import Codes
 
-MOST_NUMBERS = 500  # features in no category that boosting sees; its trees have 560 splits at most
-MISSING = 2.0  # above all that there is
+MOST_BINS = 255
+MOST_NUMBERS = 500  # features in no category that boosting sees; its trees have 700 splits at most
 
 
 class Matrix(NamedTuple):
     """The columns that a forest is fitted to."""
 
     source: np.ndarray  # (columns,) a feature, or -1 - column of categories
-    ordered: np.ndarray  # (columns, n) values from small to large, as they are
-    seen: np.ndarray  # (n, columns) in single precision
+    edges: list[np.ndarray]  # of each column: where one bin ends and the next begins
+    bins: np.ndarray  # (n, columns) how many edges a value is above
 
-    def thresholds(self, column: np.ndarray, between: np.ndarray) -> np.ndarray:
-        """Return values halfway between the people on both sides of thresholds on ``seen``.
-
-        Args:
-            column: ``(nodes,)``.
-            between: ``(nodes,)`` people below it go left.
-        """
-        found = np.zeros(len(column))
-        for i in np.unique(column):
-            values, mine = self.ordered[i], column == i
-            at = np.searchsorted(_seen(values, values), between[mine]).clip(1, len(values) - 1)
-            low, high = values[at - 1], np.nan_to_num(values[at], nan=1e300)
-            found[mine] = np.minimum(low / 2 + high / 2, np.nextafter(high, low))
-        return found
+    def thresholds(self, column: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """Return the edges below these bins: people at or below them go left."""
+        nodes = zip(column, np.ceil(least).astype(int), strict=True)
+        return np.array([self.edges[i][bin - 1] for i, bin in nodes])
 
 
 def matrix_of(x: np.ndarray, y: np.ndarray, weight: np.ndarray, codes: Codes) -> Matrix:
@@ -43,10 +33,27 @@ def matrix_of(x: np.ndarray, y: np.ndarray, weight: np.ndarray, codes: Codes) ->
     others = np.setdiff1d(np.arange(x.shape[1]), codes.feature)
     others = others[most_telling(x[:, others], y, weight, MOST_NUMBERS)]
     columns = np.concatenate([x[:, others].T, codes.numbers(x).T]).astype(float)
-    ordered = np.sort(columns, axis=1)  # those that are missing come last
-    seen = [_seen(values, column) for values, column in zip(ordered, columns, strict=True)]
+    edges = [edges_of(column) for column in columns]
+    bins = [np.searchsorted(e, column) for e, column in zip(edges, columns, strict=True)]
     source = np.concatenate([others, -1 - np.arange(codes.width)])
-    return Matrix(source, ordered, np.stack(seen, axis=1))
+    return Matrix(source, edges, np.stack(bins, axis=1).astype(np.float32))
+
+
+def edges_of(values: np.ndarray) -> np.ndarray:
+    """Cut values into at most `MOST_BINS` bins of as many rows each; what is missing is above all.
+
+    >>> edges_of(np.array([3.0, 1.0, 2.0, 1.0])).tolist()
+    [1.5, 2.5]
+    """
+    ordered = np.sort(values)  # those that are missing come last
+    there = ordered[: np.searchsorted(ordered, np.nan)]
+    high = np.unique(there)
+    if len(high) > MOST_BINS:
+        high = np.unique(there[np.arange(MOST_BINS) * len(there) // MOST_BINS])
+    high = high[high > there[:1]]
+    low = there[np.searchsorted(there, high) - 1]
+    edges = np.minimum(low / 2 + high / 2, np.nextafter(high, low))
+    return edges if len(there) == len(values) else np.append(edges, 1e300)
 
 
 def most_telling(x: np.ndarray, y: np.ndarray, weight: np.ndarray, most: int) -> np.ndarray:
@@ -64,13 +71,3 @@ def most_telling(x: np.ndarray, y: np.ndarray, weight: np.ndarray, most: int) ->
     variance = share @ np.square(x) - mean**2
     told = np.abs(covariance) / np.sqrt(np.maximum(variance, 1e-12))
     return np.sort(np.argsort(-told, kind="stable")[:most])
-
-
-def _seen(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return values relative to the middle of a feature: -1 to 1, or `MISSING`."""
-    centre = np.nan_to_num(ordered[len(ordered) // 2])
-    spread = np.fmax.reduce(np.abs(ordered[[0, -1]] - centre), initial=0.0)
-    if np.isnan(ordered[-1]):
-        spread = np.fmax.reduce(np.abs(ordered - centre), initial=0.0)
-    scaled = (values - centre) / (spread or 1.0)
-    return np.nan_to_num(scaled.astype(np.float32), nan=MISSING)

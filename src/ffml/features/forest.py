@@ -12,9 +12,9 @@ from ffml.features._matrix import matrix_of
 from ffml.features.scoring import Forest, no_forest
 from ffml.threads import available_cores
 
-FITTED_TREES = 40
+FITTED_TREES = 50
 LEAVES = 15
-MOST_SPLITS = 6  # on the way to a leaf
+MOST_SPLITS = 7  # on the way to a leaf
 LEARNING_RATE = 0.2
 SETTINGS = {
     "objective": "binary:logistic",
@@ -22,9 +22,9 @@ SETTINGS = {
     "grow_policy": "lossguide",
     "max_leaves": LEAVES,
     "max_depth": MOST_SPLITS,
-    "min_child_weight": 4.0,  # about 16 rows whose label is open
-    "reg_lambda": 4.0,
-    "max_bin": 128,
+    "min_child_weight": 2.0,  # 8 rows whose label is open
+    "reg_lambda": 2.0,
+    "max_bin": 1024,  # all of ours, also rare ones
     "nthread": 1,
     "verbosity": 0,
 }
@@ -66,9 +66,9 @@ def fit_forest(
     codes = codes_of(x, y, weight, bundles(x) if categories is None else categories)
     matrix = matrix_of(x, y, weight, codes)
     rate = np.average(y, weights=weight)
-    trees = _fitted_trees(matrix.seen, y, weight / weight.mean(), rate)
+    trees = _fitted_trees(matrix.bins, y, weight / weight.mean(), rate)
     left, column = (_joined(trees, part, int) for part in ("left_children", "split_indices"))
-    threshold, inner = _joined(trees, "split_conditions", np.float32).astype(float), left >= 0
+    threshold, inner = _joined(trees, "split_conditions", float), left >= 0
     threshold[inner] = matrix.thresholds(column[inner], threshold[inner])
     return Forest(
         np.asarray(np.log(rate / (1 - rate))),
@@ -81,13 +81,13 @@ def fit_forest(
 
 
 def _fitted_trees(
-    seen: np.ndarray, y: np.ndarray, weight: np.ndarray, rate: float
+    bins: np.ndarray, y: np.ndarray, weight: np.ndarray, rate: float
 ) -> list[dict[str, Any]]:
     """Fit with XGBoost, and return the trees of its model file."""
     import xgboost
 
     settings = SETTINGS | {"eta": LEARNING_RATE, "base_score": rate}
-    rows = xgboost.DMatrix(seen, label=y, weight=weight, nthread=1)
+    rows = xgboost.DMatrix(bins, label=y, weight=weight, nthread=1)
     text = xgboost.train(settings, rows, FITTED_TREES).save_raw("json")
     return json.loads(text)["learner"]["gradient_booster"]["model"]["trees"]
 
