@@ -12,7 +12,7 @@ SLOW = (
     ("ffml.features.boosted", "fit_forests"),
     ("ffml.features.boosted", "forests_logits"),
     ("ffml.wrappers._evened", "learn_membership"),
-    ("ffml.methods.classifiers", "fit_boosting"),
+    ("ffml.methods.classifiers", "fit_forest"),
     ("ffml.methods.classifiers", "fit_logistic"),
     ("ffml.methods._leader", "curvature"),
     ("ffml.methods._leader", "minimised"),

@@ -22,9 +22,9 @@ SMALL = {
         "24 months.* 1.00",
     ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
-    "benchmarks/categories.py": (
-        ["crime", "synthetic num_tasks=3", "--repeats", "1"],
-        r"\| synthetic \| one number a column \| \d+ \| \d\.\d\d \| 0\.\d{4} \|",
+    "benchmarks/boosting.py": (
+        ["crime", "--points", "1"],
+        r"\| crime \| ffml, one-hot \| \d\.\d{3} \| .* \| 0\.\d{4} \|",
     ),
     "benchmarks/calibration.py": (["--small"], r"\| recalibrated \| \d+\.\d \|"),
     "benchmarks/cost_model.py": (["--small", "--hosts", "1", "256"], r"\| 256 \| .* GB \|"),

@@ -44,7 +44,7 @@ def make_loop(schema, method, features=None, **settings):
 def fits(monkeypatch):
     """Count fits, and replace them by nothing."""
     rows = []
-    nothing = lambda x, y, weight: rows.append((x, y, weight)) or no_forest()  # noqa: E731
+    nothing = lambda x, y, weight, _: rows.append((x, y, weight)) or no_forest()  # noqa: E731
     monkeypatch.setattr(forest, "fit_forest", nothing)
     return rows
 

@@ -1,116 +1,96 @@
-"""Boosted trees as plain arrays: fitted with scikit-learn, kept and evaluated without it."""
+"""Boosted trees as plain arrays: fitted by XGBoost, kept without it."""
 
-import warnings
+import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from ffml.base import FFMLError
-from ffml.features._binned import OnBins
-from ffml.features._coded import Coded
-from ffml.features.scoring import Forest, no_forest, with_codes
-from ffml.threads import available_cores, one_thread
+from ffml.features._coded import bundles, codes_of
+from ffml.features._matrix import matrix_of
+from ffml.features.scoring import Forest, no_forest
+from ffml.threads import available_cores
 
-FITTED_TREES = 60
+FITTED_TREES = 50
 LEAVES = 15
+MOST_SPLITS = 7  # on the way to a leaf
 LEARNING_RATE = 0.2
-LEAST_ROWS_IN_LEAF = 20
-
-
-def fit_forest(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Forest:
-    """Fit gradient boosting to 0/1 labels; rows of one label give a forest without trees."""
-    if not 0 < y.sum() < len(y):
-        return no_forest()
-    return forest_of(fit_boosting(x, y, weight), x)
+SETTINGS = {
+    "objective": "binary:logistic",
+    "tree_method": "hist",
+    "grow_policy": "lossguide",
+    "max_leaves": LEAVES,
+    "max_depth": MOST_SPLITS,
+    "min_child_weight": 2.0,  # 8 rows whose label is open
+    "reg_lambda": 2.0,
+    "max_bin": 1024,  # all of ours, also rare ones
+    "nthread": 1,
+    "verbosity": 0,
+}
 
 
 def fit_forests(
-    x: np.ndarray, targets: Sequence[np.ndarray], weight: np.ndarray
+    x: np.ndarray,
+    targets: Sequence[np.ndarray],
+    weight: np.ndarray,
+    categories: Sequence[Sequence[int]] | None = None,
 ) -> tuple[Forest, ...]:
     """Fit a forest to each target, as many at a time as there are cores.
 
     Each fit has one thread: the same rows give the same trees whatever else is fitted.
+
+    Args:
+        x: ``(n, features)`` at their own scale.
+        targets: of each ``(n,)`` zeros and ones.
+        weight: ``(n,)``; only proportions count.
+        categories: which features came from one column of categories; guessed unless told.
     """
-    # scikit-learn sets filters of warnings in each fit, which are the whole process's: fits at the
-    # same time take each other's away, and warn of it. So these are put back afterwards.
-    aside = warnings.catch_warnings(record=True, action="ignore")
-    with aside, ThreadPoolExecutor(min(len(targets), available_cores())) as pool:
-        return tuple(pool.map(lambda y: fit_forest(x, y, weight), targets))
+    known = bundles(x) if categories is None else categories
+    with ThreadPoolExecutor(min(len(targets), available_cores())) as pool:
+        return tuple(pool.map(lambda y: fit_forest(x, y, weight, known), targets))
 
 
-def fit_boosting(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> Any:
-    """Fit scikit-learn's gradient boosting to rows of both labels.
-
-    Categories are `Coded`, and rows of unequal weight `OnBins`. One thread fits, so that the same
-    rows always give the same trees.
-    """
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    model = HistGradientBoostingClassifier(
-        max_iter=FITTED_TREES,
-        max_leaf_nodes=LEAVES,
-        learning_rate=LEARNING_RATE,
-        min_samples_leaf=LEAST_ROWS_IN_LEAF,
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=0,
-    )
-    with one_thread("openmp"):
-        if weight is None or np.ptp(weight) <= 1e-6 * np.max(weight):
-            return Coded(model).fit(x, y, None)
-        return Coded(OnBins(model)).fit(x, y, weight)
-
-
-def forest_of(model: Any, x: np.ndarray) -> Forest:
-    """Copy a fitted model's trees, and make sure that both decide alike about some of the rows."""
-    forest = _as_arrays(model)
-    some = x[:: max(len(x) // 200, 1)]
-    with one_thread("openmp"):
-        expected = model.decision_function(some)
-    if not np.allclose(walked(forest, some), expected, atol=1e-6):
-        raise FFMLError(
-            "this scikit-learn keeps its trees in a way that ffml does not know; install the "
-            "version of constraints.txt, or do without boosting"
-        )
-    return forest
-
-
-def walked(forest: Forest, x: np.ndarray) -> np.ndarray:
-    """Return the logits of a few people, going through the trees node by node.
-
-    `forest_logits` needs tables, which take longer to make than a few people are worth.
-    """
-    x = with_codes([forest], x)
-    node = np.tile(forest.roots, (len(x), 1))
-    for _ in range(int(forest.depth)):
-        value = np.take_along_axis(x, forest.feature[node], axis=1)
-        node = np.where(value <= forest.threshold[node], forest.left[node], forest.right[node])
-    return float(forest.start) + forest.value[node].sum(1)
-
-
-def _as_arrays(coded: Coded) -> Forest:
-    """Copy the trees of scikit-learn's model, which has no public way to give them away."""
-    model = coded.model
-    boosting = model.model if isinstance(model, OnBins) else model
-    trees = [per_class[0].nodes for per_class in boosting._predictors]
-    roots = np.cumsum([0, *(len(nodes) for nodes in trees[:-1])])
-    nodes = np.concatenate(trees)
-    first = np.repeat(roots, [len(tree) for tree in trees])
-    leaf = nodes["is_leaf"].astype(bool)
-    itself = np.arange(len(nodes))
-    threshold = nodes["num_threshold"].copy()
-    if isinstance(model, OnBins):
-        threshold[~leaf] = model.thresholds(nodes["feature_idx"][~leaf], threshold[~leaf])
+def fit_forest(
+    x: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    categories: Sequence[Sequence[int]] | None = None,
+) -> Forest:
+    """Fit gradient boosting to 0/1 labels; without two labels or any feature there are no trees."""
+    y = np.asarray(y, float)
+    if not x.shape[1] or not 0 < weight @ y < weight.sum():
+        return no_forest()
+    if not weight.all():  # as good as absent
+        x, y, weight = (part[weight > 0] for part in (x, y, weight))
+    codes = codes_of(x, y, weight, bundles(x) if categories is None else categories)
+    matrix = matrix_of(x, y, weight, codes)
+    rate = np.average(y, weights=weight)
+    trees = _fitted_trees(matrix.bins, y, weight / weight.mean(), rate)
+    left, column = (_joined(trees, part, int) for part in ("left_children", "split_indices"))
+    threshold, inner = _joined(trees, "split_conditions", float), left >= 0
+    threshold[inner] = matrix.thresholds(column[inner], threshold[inner])
     return Forest(
-        np.asarray(float(np.ravel(boosting._baseline_prediction)[0])),
-        roots.astype(np.int32),
-        np.where(leaf, 0, coded.sources(nodes["feature_idx"])).astype(np.int32),
-        np.where(leaf, np.inf, threshold).clip(-1e300, 1e300),
-        np.where(leaf, itself, nodes["left"] + first).astype(np.int32),
-        np.where(leaf, itself, nodes["right"] + first).astype(np.int32),
-        np.where(leaf, nodes["value"], 0.0),
-        np.asarray(int(nodes["depth"].max()), np.int32),
-        coded.codes,
+        np.asarray(np.log(rate / (1 - rate))),
+        np.array([len(tree["left_children"]) for tree in trees], np.int32),
+        left.astype(np.int32),
+        np.where(inner, matrix.source[column], 0).astype(np.int32),
+        threshold,
+        codes,
     )
+
+
+def _fitted_trees(
+    bins: np.ndarray, y: np.ndarray, weight: np.ndarray, rate: float
+) -> list[dict[str, Any]]:
+    """Fit with XGBoost, and return the trees of its model file."""
+    import xgboost
+
+    settings = SETTINGS | {"eta": LEARNING_RATE, "base_score": rate}
+    rows = xgboost.DMatrix(bins, label=y, weight=weight, nthread=1)
+    text = xgboost.train(settings, rows, FITTED_TREES).save_raw("json")
+    return json.loads(text)["learner"]["gradient_booster"]["model"]["trees"]
+
+
+def _joined(trees: list[dict[str, Any]], part: str, kind: type) -> np.ndarray:
+    return np.concatenate([np.asarray(tree[part], kind) for tree in trees])

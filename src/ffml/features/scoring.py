@@ -1,104 +1,56 @@
-"""What boosted trees say about many people at once, in NumPy alone.
-
-Nobody walks through trees. A node of a tree that a person fails (the feature is above the
-threshold) rules out the leaves on its left. So a person's leaf is the leftmost one that no node
-rules out, and what a feature rules out depends only on where it lies among the thresholds on it:
-a table has one row for each place, and one set of leaves, as bits, for each tree. Features with few
-thresholds share a table, with a row for each combination of their places. Forests that look at the
-same people share everything.
-
-Reference: Lucchese et al., "QuickScorer: a Fast Algorithm to Rank Documents with Additive Ensembles
-of Regression Trees", 2015.
-"""
+"""What boosted trees say about many people at once, in NumPy alone."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from ffml.base import FFMLError
 from ffml.features._coded import Codes, no_codes
+from ffml.features._tables import LEAVES, Tables, Tree, number_of, tables_of
 
 CHUNK_ROWS = 2048  # whose features are looked at together
 SETS = 2**15  # of leaves, that are looked up together in a core's cache
-CELLS = 512  # of a grid over thresholds
-MOST_PLACES = 256  # of features that share a table
 MOST_KEPT = 32  # forests whose tables are kept
-LEAVES = 16  # of a tree at most: a set of them is a number of 16 bits
-# Numbers 1, 2, 4, … 2¹⁵ times this have each another number in their highest four of 16 bits.
-DE_BRUIJN = np.uint16(0x09AF)
-_kept: dict[tuple[int, ...], tuple[list[np.ndarray], "Tables"]] = {}  # by ids of thresholds
+_kept: dict[tuple[int, ...], tuple[list[np.ndarray], Tables]] = {}  # by ids of arrays
 
 
 class Forest(NamedTuple):
-    """Trees one behind the other; node i of a tree goes on at ``left[i]`` or ``right[i]``.
+    """Trees one behind the other.
 
-    A leaf goes on at itself, so that ``depth`` steps lead from any root to a leaf.
+    Node 0 of a tree is its root. People at or below a node's threshold go on at ``left``, the
+    others at the node after that. A leaf goes on nowhere (-1), and its threshold is what it adds.
     """
 
     start: np.ndarray  # () the logit before any tree
-    roots: np.ndarray  # (trees,)
-    feature: np.ndarray  # (nodes,) or -1 - bundle of features
-    threshold: np.ndarray  # (nodes,) people at or below it go left
-    left: np.ndarray  # (nodes,)
-    right: np.ndarray  # (nodes,)
-    value: np.ndarray  # (nodes,) what a leaf adds to the logit
-    depth: np.ndarray  # () of the deepest tree
-    codes: Codes  # bundles of features
+    sizes: np.ndarray  # (trees,) nodes of each
+    left: np.ndarray  # (nodes,) counted from the root
+    feature: np.ndarray  # (nodes,) or -1 - column of categories
+    threshold: np.ndarray  # (nodes,)
+    codes: Codes  # columns of categories
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a tree."""
+        return len(self.sizes) > 0
+
+    @property
+    def roots(self) -> np.ndarray:
+        """Where each tree begins."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """Return the probabilities of both labels, as classifiers of scikit-learn do."""
+        chance = expit(forest_logits(self, x))
+        return np.stack([1 - chance, chance], axis=1)
 
 
 def no_forest() -> Forest:
     """Return a forest without trees: everybody's logit is 0."""
     nodes, numbers = np.zeros(0, np.int32), np.zeros(0)
-    zero = np.zeros((), np.int32)
-    return Forest(np.zeros(()), nodes, nodes, numbers, nodes, nodes, numbers, zero, no_codes())
-
-
-class Grid(NamedTuple):
-    """Equal cells between the least and the largest threshold on a feature: no search is needed.
-
-    A value is beyond all thresholds of the cells before its own, and is compared with those in it.
-    """
-
-    edges: np.ndarray  # (thresholds,) from small to large
-    cells_per_unit: float
-    below: np.ndarray  # (cells + 1,) thresholds in cells before; in the last, nothing follows
-    inside: tuple[np.ndarray, ...]  # (cells + 1,) each: a threshold in the cell, infinite for none
-
-    def places(self, values: np.ndarray) -> np.ndarray:
-        """Count the thresholds that each value is above; what is missing is above all."""
-        low = self.edges[0]
-        if len(self.edges) == 1:
-            return (~(values <= low)).astype(np.intp)
-        cells = (values - low) * self.cells_per_unit
-        cell = np.fmin(np.maximum(cells, 0), len(self.below) - 1).astype(np.intp)
-        place = self.below.take(cell)
-        for thresholds in self.inside:
-            place += values > thresholds.take(cell)
-        return place
-
-
-class Table(NamedTuple):
-    """What leaves the places of some features leave over."""
-
-    features: tuple[int, ...]
-    grids: tuple[Grid, ...]  # of the thresholds on each of them
-    left_over: np.ndarray  # (combinations of places, trees) leaves as bits
-
-    def combinations(self, x: np.ndarray) -> np.ndarray:
-        """Return which row of the table each person's features lead to."""
-        found: np.ndarray | int = 0
-        for feature, grid in zip(self.features, self.grids, strict=True):
-            found = found * (len(grid.edges) + 1) + grid.places(x[:, feature])
-        return np.asarray(found)
-
-
-class Tables(NamedTuple):
-    """All that forests know, in the order in which people are asked."""
-
-    tables: tuple[Table, ...]
-    values: np.ndarray  # (trees * LEAVES,) what a leaf adds to the logit, by its `_number`
-    first: np.ndarray  # (trees,) where those of a tree begin
+    return Forest(np.zeros(()), nodes, nodes, nodes, numbers, no_codes())
 
 
 def forest_logits(forest: Forest, x: np.ndarray) -> np.ndarray:
@@ -107,38 +59,29 @@ def forest_logits(forest: Forest, x: np.ndarray) -> np.ndarray:
 
 
 def forests_logits(forests: Sequence[Forest], x: np.ndarray) -> np.ndarray:
-    """Return the logits of people with these features by each forest: ``(n, forests)``."""
+    """Return the logits of people with these features by each forest: ``(n, forests)``.
+
+    Raises:
+        FFMLError: these are no trees, or trees for other features.
+    """
     logits = np.tile([float(forest.start) for forest in forests], (len(x), 1))
-    ends = np.cumsum([len(forest.roots) for forest in forests])
+    ends = np.cumsum([len(forest.sizes) for forest in forests])
     if not ends[-1]:
         return logits
-    tables = tables_of(forests)
+    tables = _tables(forests, x.shape[1])
     shape = max(SETS // len(tables.first), 1), len(tables.first)
     # Memory that is asked for anew in each block would take longer to get than to fill.
     memory = np.empty(shape, np.uint16), np.empty(shape, np.uint16), np.empty(shape)
     for begin in range(0, len(x), CHUNK_ROWS):
-        chunk = with_codes(forests, x[begin : begin + CHUNK_ROWS])
-        places = [table.combinations(chunk) for table in tables.tables]
+        chunk = np.asarray(x[begin : begin + CHUNK_ROWS])
+        numbers = np.concatenate([forest.codes.numbers(chunk) for forest in forests], axis=1)
+        places = [table.combinations(chunk, numbers) for table in tables.tables]
         for start in range(0, len(chunk), len(memory[0])):
             here = slice(start, min(start + len(memory[0]), len(chunk)))
             added = _added(tables, [place[here] for place in places], here.stop - start, *memory)
             for i, part in enumerate(np.split(added, ends[:-1], axis=1)):
                 logits[begin + start : begin + here.stop, i] += part.sum(1)
     return logits
-
-
-def with_codes(forests: Sequence[Forest], x: np.ndarray) -> np.ndarray:
-    """Add the numbers of all bundles on the right: the last column is the first bundle's."""
-    x = np.asarray(x, float)
-    bundles = sum(forest.codes.width for forest in forests)
-    columns = np.empty((len(x), x.shape[1] + bundles), order="F")
-    columns[:, : x.shape[1]] = x
-    end = columns.shape[1]
-    for forest in forests:
-        begin = end - forest.codes.width
-        columns[:, begin:end] = forest.codes.numbers(x)[:, ::-1]
-        end = begin
-    return columns
 
 
 def _added(
@@ -158,93 +101,55 @@ def _added(
         leaves &= kept
     np.negative(leaves, out=kept)
     kept &= leaves  # the lowest bit
-    index = _number(kept, out=kept) + tables.first
+    index = number_of(kept, out=kept) + tables.first
     return tables.values.take(index, out=values[:rows], mode="clip")
 
 
-def tables_of(forests: Sequence[Forest]) -> Tables:
+def _tables(forests: Sequence[Forest], features: int) -> Tables:
     """Return the tables of forests, made once."""
-    thresholds = [forest.threshold for forest in forests]
-    key = tuple(map(id, thresholds))
+    parts = [part for forest in forests for part in (*forest[:-1], *forest.codes)]
+    key = features, *map(id, parts)
     if key not in _kept:
+        if not all(_sound(forest, features) for forest in forests):
+            raise FFMLError(
+                f"the trees of boosting are damaged, or not for {features} features; restore a "
+                "copy of the file"
+            )
         while len(_kept) >= MOST_KEPT:
             _kept.pop(next(iter(_kept)), None)
-        _kept[key] = thresholds, _tables(forests)  # thresholds are kept: no id is used anew
+        _kept[key] = parts, tables_of(_trees(forests))  # parts are kept: no id is used anew
     return _kept[key][1]
 
 
-def _tables(forests: Sequence[Forest]) -> Tables:
-    bundles = np.cumsum([0, *(forest.codes.width for forest in forests)])
-    trees = [
-        (forest, int(root), int(before))
-        for forest, before in zip(forests, bundles, strict=False)
-        for root in forest.roots
-    ]
-    values = np.zeros((len(trees), LEAVES))
-    nodes: dict[int, list[tuple[float, int, int]]] = {}  # feature -> threshold, tree, leaves kept
-
-    def leaves_below(node: int, tree: int, found: list[int], depth: int = 0) -> int:
-        """Number the leaves below a node from left to right; return them as bits."""
-        forest, _, bundles_before = trees[tree]
-        left, right = int(forest.left[node]), int(forest.right[node])
-        if max(depth, len(found)) >= LEAVES:
-            raise FFMLError(f"a tree has more than {LEAVES} leaves; restore a copy of the file")
-        if left == node:
-            bit = 1 << len(found)
-            values[tree, _number(np.array([bit], np.uint16))] = forest.value[node]
-            found.append(node)
-            return bit
-        on_left = leaves_below(left, tree, found, depth + 1)
-        kept = (float(forest.threshold[node]), tree, 0xFFFF & ~on_left)
-        feature = int(forest.feature[node])
-        nodes.setdefault(feature - bundles_before * (feature < 0), []).append(kept)
-        return on_left | leaves_below(right, tree, found, depth + 1)
-
-    for tree, (_, root, _) in enumerate(trees):
-        leaves_below(root, tree, [])
-    alone = [_table(feature, rules, len(trees)) for feature, rules in sorted(nodes.items())]
-    first = LEAVES * np.arange(len(trees), dtype=np.min_scalar_type(LEAVES * len(trees) | 0x100))
-    return Tables(tuple(_shared(alone)), values.ravel(), first)
+def _trees(forests: Sequence[Forest]) -> list[Tree]:
+    """Take forests apart; columns of categories are numbered through all of them."""
+    trees, before = [], 0
+    for forest in forests:
+        feature = forest.feature - before * (forest.feature < 0)
+        for begin, end in pairwise([0, *np.cumsum(forest.sizes)]):
+            parts = (part[begin:end] for part in (forest.left, feature, forest.threshold))
+            trees.append(Tree(*parts))
+        before += forest.codes.width
+    return trees
 
 
-def _table(feature: int, rules: list[tuple[float, int, int]], trees: int) -> Table:
-    """Make the table of one feature from its thresholds and the leaves that these keep."""
-    edges = np.unique([threshold for threshold, _, _ in rules])
-    left_over = np.full((len(edges) + 1, trees), 0xFFFF, np.uint16)
-    for threshold, tree, kept in rules:
-        left_over[np.searchsorted(edges, threshold) + 1, tree] &= kept
-    return Table((feature,), (_grid(edges),), np.bitwise_and.accumulate(left_over, axis=0))
-
-
-def _shared(tables: list[Table]) -> list[Table]:
-    """Join tables, the smallest first, as long as they have few rows."""
-    joined: list[Table] = []
-    for table in sorted(tables, key=lambda table: len(table.left_over)):
-        if joined and len(joined[-1].left_over) * len(table.left_over) <= MOST_PLACES:
-            before = joined.pop()
-            both = before.left_over[:, None] & table.left_over[None]
-            table = Table(
-                before.features + table.features,
-                before.grids + table.grids,
-                both.reshape(-1, both.shape[-1]),
-            )
-        joined.append(table)
-    return joined
-
-
-def _grid(edges: np.ndarray) -> Grid:
-    """Lay a grid over thresholds, from small to large."""
-    low, span = float(edges[0]), float(edges[-1] - edges[0])
-    count = CELLS if span > 0 and np.isfinite(CELLS / span) else 1
-    per_unit = (count - 1) / span if count > 1 else 1.0
-    cell = ((edges - low) * per_unit).astype(np.intp)  # as `Grid.places` does it
-    below = np.searchsorted(cell, np.arange(count + 1))
-    inside = np.full((np.bincount(cell).max(), count + 1), np.inf)
-    inside[np.arange(len(edges)) - below[cell], cell] = edges
-    return Grid(edges, per_unit, below, tuple(inside))
-
-
-def _number(bit: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return another number below `LEAVES` for each single bit."""
-    product = np.multiply(bit, DE_BRUIJN, out=out)
-    return np.right_shift(product, np.uint16(12), out=product)
+def _sound(forest: Forest, features: int) -> bool:
+    """Tell whether every path ends in a leaf, and looks only at what there is."""
+    left, sizes, codes = forest.left, forest.sizes, forest.codes
+    lengths = {len(part) for part in (left, forest.feature, forest.threshold)}
+    if (sizes < 1).any() or (sizes >= 2 * LEAVES).any() or lengths != {int(sizes.sum())}:
+        return False
+    if len({*map(len, codes)}) > 1 or not ((codes.column >= 0) & (codes.column < features)).all():
+        return False
+    root, size = (np.repeat(part, sizes) for part in (forest.roots, sizes))
+    node = np.arange(len(left))
+    child = (left + root)[left >= 0]
+    return bool(
+        ((left == -1) | ((left > node - root) & (left < size - 1))).all()
+        and np.array_equal(np.sort([*child, *(child + 1)]), node[node > root])  # one parent each
+        and ((forest.feature >= -codes.width) & (forest.feature < features)).all()
+        and ((codes.feature >= 0) & (codes.feature < features)).all()
+        and (np.abs(codes.place) <= features).all()
+        and np.isfinite(forest.start)
+        and (np.abs(forest.threshold) <= 1e300).all()
+    )

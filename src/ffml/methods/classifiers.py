@@ -1,7 +1,7 @@
-"""What a refit fits: scikit-learn's classifiers by name, or any other with the same methods.
+"""What a refit fits: classifiers by name, or any other with the methods of scikit-learn's.
 
-A named classifier leaves arrays behind, so that decisions are computed without scikit-learn. What
-an estimator of your own leaves is the fitted estimator itself, which stays in memory.
+A named classifier leaves arrays behind. What an estimator of your own leaves is the fitted
+estimator itself, which stays in memory.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import numpy as np
 
 from ffml.base import FFMLError, Params
 from ffml.border import one_of, positive
-from ffml.features.forest import fit_boosting, forest_of
+from ffml.features.forest import fit_forest
 from ffml.features.scoring import forest_logits
 from ffml.problem.classification import label_costs
 from ffml.threads import one_thread
@@ -52,8 +52,8 @@ def fit_logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray, inverse_l2: f
 
 
 def boosting() -> Classifier:
-    """Build gradient boosted trees, which are kept as arrays (`ffml.features.forest`)."""
-    return Classifier(fit_boosting, forest_of, forest_logits)
+    """Build gradient boosted trees (`ffml.features.forest`)."""
+    return Classifier(fit_forest, lambda forest, x: forest, forest_logits)
 
 
 CLASSIFIERS: dict[str, Callable[..., Classifier]] = {"logistic": logistic, "boosting": boosting}
