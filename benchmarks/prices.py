@@ -12,7 +12,7 @@ import time
 import numpy as np
 from scipy.optimize import linprog
 
-from ffml.wrappers._group_prices import Comparison, People, Pricing
+from ffml.wrappers._group_prices import Groups, Pool, Pricing
 
 BOUNDS = {"gap 5": (0.05, 0.0), "ratio .8": (0.0, 0.2)}
 
@@ -21,7 +21,7 @@ def drawn(rng, n, groups, width, share):
     """Draw people whose scores differ by group."""
     chance = rng.dirichlet(np.full(groups, 0.3), n)
     score = rng.uniform(size=n) + chance @ rng.normal(scale=0.3, size=groups)
-    return People(score, np.ones(n), 0.5), Comparison(chance, width, share)
+    return Pool(score, np.ones(n), 0.5), Groups(chance, width, share)
 
 
 def program(pricing, offset):

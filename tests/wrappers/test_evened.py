@@ -176,7 +176,7 @@ def test_logits_are_positive_where_scores_exceed_the_threshold_wherever_that_is(
     loop, task = learned
     params = loop.decide(task, np.arange(200), task.x)
     for moved in (-3.0, -1.0, 0.0, 0.9999999, 1.0, 2.0):
-        prices = params.prices._replace(price=np.array([5.0]), threshold=np.asarray(moved))
+        prices = params.prices._replace(price=np.array([-5.0, 5.0]), threshold=np.asarray(moved))
         logits = loop.learner.predict(params._replace(prices=prices), task.x)
         share = (logits > 0).mean()
         assert 0 < share < 1 and np.isfinite(logits).all()

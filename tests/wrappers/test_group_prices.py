@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from ffml.wrappers._group_prices import Comparison, People, Pricing
+from ffml.wrappers._group_prices import Groups, Pool, Pricing
 
 WIDTH, SHARE = {"gap": 0.05, "ratio": 0.0}, {"gap": 0.0, "ratio": 0.2}
 
@@ -18,7 +18,7 @@ def drawn(rng, n, counts, exact=False, form="gap", decimals=None):
             score, chance = score.round(decimals), chance.round(decimals)
         score = score + chance @ rng.normal(scale=0.3, size=k)
         there = chance.sum(0) > 0
-        comparisons.append(Comparison(chance[:, there], WIDTH[form], SHARE[form]))
+        comparisons.append(Groups(chance[:, there], WIDTH[form], SHARE[form]))
     return score, comparisons
 
 
@@ -64,7 +64,7 @@ def test_decisions_are_the_linear_programs(n, counts, exact, form, rate):
     for scale in (0.0, 0.03, 0.4):
         score, comparisons = drawn(rng, n, counts, exact, form)
         weight = np.ones(n) if exact else rng.uniform(0.5, 1.5, size=n)
-        pricing = Pricing(People(score, weight, 0.5, rate), comparisons)
+        pricing = Pricing(Pool(score, weight, 0.5, rate), comparisons)
         offset = rng.normal(scale=scale, size=pricing.effect.shape[1])
         prices = pricing.settled(pricing.best(offset), offset)
         positive = pricing.margin(prices) > 0
@@ -84,7 +84,7 @@ def test_where_groups_are_known_bounds_are_kept_to_the_last_person(form, groups)
     rng, priced = np.random.default_rng(0), 0
     for _ in range(5):
         score, comparisons = drawn(rng, 600, (groups,), exact=True, form=form)
-        pricing = Pricing(People(score, np.ones(600), 0.5), comparisons)
+        pricing = Pricing(Pool(score, np.ones(600), 0.5), comparisons)
         offset = rng.normal(scale=0.03, size=pricing.effect.shape[1])
         prices = pricing.settled(pricing.best(offset), offset)
         positive = pricing.margin(prices) > 0
@@ -109,7 +109,7 @@ def test_two_groups_need_a_single_price(seed):
     chance = rng.uniform(size=500)
     score = rng.uniform(size=500) + 0.5 * chance
     both = np.stack([1 - chance, chance], axis=1)
-    pricing = Pricing(People(score, np.ones(500), 0.7), [Comparison(both, 0.05)])
+    pricing = Pricing(Pool(score, np.ones(500), 0.7), [Groups(both, 0.05)])
     prices = pricing.settled(pricing.best(np.zeros(2)), np.zeros(2))
     assert prices.price.sum() == pytest.approx(0, abs=1e-4)
     shares = pricing.effect / 500
@@ -124,7 +124,7 @@ def test_two_groups_need_a_single_price(seed):
 def test_the_next_offsets_are_solved_for_from_the_last():
     rng = np.random.default_rng(0)
     score, comparisons = drawn(rng, 2500, (7,))  # as many as are solved for in parts
-    people = People(score, np.ones(2500), 0.5)
+    people = Pool(score, np.ones(2500), 0.5)
     one = Pricing(people, comparisons)
     for _ in range(4):
         offset = rng.normal(scale=0.02, size=7)
@@ -139,7 +139,7 @@ def test_people_who_are_alike_do_not_stop_it(decimals, counts):
     rng = np.random.default_rng(decimals)
     for form in ("gap", "ratio"):
         score, comparisons = drawn(rng, 200, counts, form=form, decimals=decimals)
-        pricing = Pricing(People(score, np.ones(200), 0.5), comparisons)
+        pricing = Pricing(Pool(score, np.ones(200), 0.5), comparisons)
         offset = np.zeros(pricing.effect.shape[1])
         prices = pricing.best(offset)
         best, missed = program(pricing, offset)
@@ -151,12 +151,12 @@ def test_people_who_are_alike_do_not_stop_it(decimals, counts):
 
 def test_all_alike_are_all_decided_alike():
     both = np.eye(2)[np.arange(10) % 2]
-    pricing = Pricing(People(np.full(10, 0.6), np.ones(10), 0.5), [Comparison(both, 0.0)])
+    pricing = Pricing(Pool(np.full(10, 0.6), np.ones(10), 0.5), [Groups(both, 0.0)])
     prices = pricing.settled(pricing.best(np.zeros(2)), np.zeros(2))
     assert not prices.price.any() and (pricing.margin(prices) > 0).all()
 
 
 def test_without_comparisons_there_are_no_prices():
-    pricing = Pricing(People(np.array([0.2, 0.8]), np.ones(2), 0.5), [])
+    pricing = Pricing(Pool(np.array([0.2, 0.8]), np.ones(2), 0.5), [])
     prices = pricing.settled(pricing.best(np.zeros(0)), np.zeros(0))
     assert prices.price.shape == (0,) and prices.threshold == 0.5

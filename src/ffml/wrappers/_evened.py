@@ -24,18 +24,15 @@ from ffml.wrappers._membership import (
     try_trusts,
 )
 from ffml.wrappers._misses import Misses, add_misses, no_misses
-from ffml.wrappers._pricing import (
-    Correction,
+from ffml.wrappers._people import (
     People,
-    Prices,
     expected,
     gaps_met,
-    influence,
     observed,
-    priced,
     rows_behind,
-    smallest_prices,
+    weighed,
 )
+from ffml.wrappers._pricing import Correction, Prices, priced, smallest_prices
 from ffml.wrappers._thresholds import threshold_of
 from ffml.wrappers.host import on_host
 
@@ -132,8 +129,7 @@ def evened(
         ) -> Correction:
             real = observed(problem, support)
             rows = both_halves(known, params, rate, support)
-            weight = np.asarray(support.weight, float)[:, None]
-            rows = rows._replace(inside=weight * rows.inside, outside=weight * rows.outside)
+            rows = weighed(rows, support.weight)
             drawn_once = float(np.mean(support.distinct_share))
             behind = drawn_once * rows_behind(real)
             chance = selected * (1 - selected) / np.maximum(behind, 1e-9)
@@ -168,7 +164,8 @@ def evened(
             return described(params.params, params.groups, float(params.label_rate), x)
 
         def predict(params: EvenedParams, x: Array) -> np.ndarray:
-            score, threshold = priced(params.prices, people_of(params, x)), params.prices.threshold
+            score = priced(problem, params.prices, people_of(params, x))
+            threshold = params.prices.threshold
             logits = _logit(score) - _logit(threshold)
             # Prices may move scores out of 0 … 1, and a selection rate the threshold with them.
             positive = score > threshold
@@ -183,10 +180,10 @@ def evened(
             support, query = parts
             params = adapt(evened, support._replace(unlabelled=Unlabelled(query.x, query.weight)))
             people, real = people_of(params, query.x), observed(problem, query)
-            positive = 1.0 * (priced(params.prices, people) > params.prices.threshold)
+            positive = 1.0 * (priced(problem, params.prices, people) > params.prices.threshold)
             share = query.weight / query.weight.sum()
             rows, mean = rows_behind(real), positive @ share
-            off = gaps_met(positive, real) - (positive * share) @ influence(params.prices, people)
+            off = gaps_met(positive, real) - gaps_met(positive, weighed(people, share))
             return off, mean * (1 - mean) / np.maximum(rows, 1e-9), rows
 
         def update(key: Array, state: Evened, task: LabelledTask, tasks: LabelledTask):

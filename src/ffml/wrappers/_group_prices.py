@@ -18,7 +18,7 @@ nothing can keep is missed by as little as possible. Where a rate of positive de
 kept, its price is τ.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ SMALL = 1500  # people: of more, a part is solved for first
 PART = 8  # one in so many
 
 
-class Comparison(NamedTuple):
+class Groups(NamedTuple):
     """Groups whose rates are to be alike; each of them has a chance of somebody."""
 
     chance: np.ndarray  # (n, k) a
@@ -40,7 +40,7 @@ class Comparison(NamedTuple):
     highest: float = 1e4
 
 
-class People(NamedTuple):
+class Pool(NamedTuple):
     """Those to be decided about."""
 
     score: np.ndarray  # (n,) s
@@ -59,7 +59,7 @@ class GroupPrices(NamedTuple):
 class Pricing:
     """The prices of people in comparisons, for one offset after the other."""
 
-    def __init__(self, people: People, comparisons: list[Comparison]) -> None:
+    def __init__(self, people: Pool, comparisons: Sequence[Groups]) -> None:
         """Write down the dual."""
         self.people = people._replace(weight=people.weight / people.weight.sum())
         self.comparisons = comparisons
@@ -102,10 +102,6 @@ class Pricing:
         """Return how far everybody is above the threshold."""
         return self.people.score - self.effect @ prices.price - prices.threshold
 
-    def rates(self, positive: np.ndarray) -> np.ndarray:
-        """Return the groups' rates of decisions."""
-        return (positive * self.people.weight) @ self.effect
-
     def excess(self, rates: np.ndarray, offset: np.ndarray) -> np.ndarray:
         """Return by how much totals (rates, share of positives) miss the bound missed most."""
         shown = rates[..., : len(offset)] + offset
@@ -117,7 +113,7 @@ class Pricing:
             worst = np.maximum(worst, (1 - part.share) * high - part.width - low)
         return worst
 
-    def _blocks(self) -> Iterator[tuple[Comparison, slice]]:
+    def _blocks(self) -> Iterator[tuple[Groups, slice]]:
         first = 0
         for part in self.comparisons:
             last = first + part.chance.shape[1]
