@@ -11,7 +11,8 @@ import ffml.report
 from ffml import metrics
 from ffml.base import Stream
 from ffml.datasets import load
-from ffml.recipe.build import Experiment, build, build_loop
+from ffml.online.loop import start
+from ffml.recipe.build import Built, Experiment, build, build_loop
 from ffml.recipe.config import RunConfig
 from ffml.recipe.recipes import Recipe
 from ffml.runs.container import read
@@ -49,9 +50,9 @@ class Workshop:
             tasks = change(list(stream.tasks()))
             stream = Stream(stream.name, stream.schema, lambda: iter(tasks), len(tasks))
         scaler = RunningScaler.empty(np.ones(5, bool)) if scaled else None
-        learner = self.built.loop.learner
-        loop = build_loop(config, self.built.problem, learner, scaler)
-        return Experiment(config, stream, self.built.problem, loop)
+        built = Built(self.built.problem, self.built.loop.learner, None)
+        loop = build_loop(config, built, stream.schema)
+        return Experiment(config, stream, loop, start(loop, scaler))
 
     def run(self, folder, rounds=ROUNDS, **more):
         directory = RunDirectory(Path(folder), self.experiment(**more))
@@ -80,7 +81,7 @@ class Workshop:
 def play(directory, rounds=ROUNDS):
     """Play up to a round, and finish if it is the last."""
     for task in directory.tasks():
-        directory.add(directory.experiment.loop.step(task))
+        directory.add(directory.play(task))
         if len(directory.rounds) == rounds:
             break
     if len(directory.rounds) == ROUNDS:

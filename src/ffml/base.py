@@ -2,8 +2,8 @@
 
 Two kinds of object live here. What *people* hand in and get back (``Schema``, ``Task``,
 ``Stream``, ``FFMLError``) is plain NumPy; what the *numerics* work on (``Batch``,
-``LabelledTask``, ``Problem``, ``Learner``, ``Info``) are pytrees and pure functions, so that they
-can be jitted, vmapped, differentiated and sharded.
+``LabelledTask``, ``Problem``, ``Learner``, ``Features``, ``Info``) are pytrees and pure functions,
+so that they can be jitted, vmapped, differentiated and sharded.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Batch(NamedTuple):
     s: Array  # (n, contrasts) memberships, see `Schema.memberships`
     mask: Array  # (n,) 1. for a row, 0. for padding
     weight: Array  # (n,) how many rows of the task a row stands for, up to a factor; 0. for padding
-    pool_size: Array  # () how many rows the part of the task has that the batch stands for
+    pool_size: Array  # () size of the pool that this batch was drawn from
     distinct_share: Array = 1.0  # (n,) 1 / the number of times this row was drawn
     unlabelled: Unlabelled | None = None  # with support rows: who is to be decided about, if known
 
@@ -236,10 +236,10 @@ class Problem(NamedTuple):
         """Return parameters to start from."""
         return self.model.init(key, len(self.schema.features))
 
-    @property
-    def apply(self) -> Callable[[Params, Array], Array]:
-        """The model: parameters and features to logits."""
-        return self.model.apply
+    def apply(self, params: Params, x: Array) -> Array:
+        """Return the model's logits; it never sees the hints."""
+        seen = x[..., : len(self.schema.features)] if self.schema.hints else x
+        return self.model.apply(params, seen)
 
     def loss(self, params: Params, batch: Batch) -> Array:
         """Return what is minimised: ``()``."""
@@ -268,6 +268,7 @@ class Info(NamedTuple):
     constraint: Array  # (m,) constraint values, as the method saw them last
     gaps: Array  # (m,) signed gaps learned from, averaged over the last iterations
     iterations: Array  # () steps taken
+    extra: dict[str, Array] | None = None  # numbers that a report may put into words
 
 
 class Pair(NamedTuple):
@@ -277,35 +278,83 @@ class Pair(NamedTuple):
     multipliers: Array  # (m,)
 
 
+class Prediction(NamedTuple):
+    """What a learner says about people, ``(n,)`` each."""
+
+    logits: Array  # the decision is positive where above 0
+    probability: Array  # of label 1
+    unpriced: Array  # the logits if no gap were bounded
+
+
+class Traits(NamedTuple):
+    """What others need to know of a learner."""
+
+    pure: bool = True  # whether adapt and update can be compiled
+    uses_unlabelled: bool = False  # whether adapt looks at ``support.unlabelled``
+    constrained: bool = True  # whether it learns from the problem's constraints
+
+
 class Learner(NamedTuple):
     """A method, built for a problem. Everything it needs for the next step is in its state.
 
     ``knowledge`` is the part of a state that decisions need, and that model files keep. ``adapt``
     makes the decision for a new task from it and the task's support rows, and changes nothing;
-    ``update`` learns once the task is revealed. Nobody else looks into a state: ``pair`` shows θ
-    and λ.
+    ``update`` learns once the task is revealed.
 
-    A learner may add columns to what it is told of people: ``describe`` is called once for each
-    task, when it arrives, so that the columns know nothing of its labels; ``study`` learns how to
-    describe. Both get features as they came, everything else gets them standardised.
+    A state and its knowledge keep θ as ``params`` and λ as ``multipliers``, if they have any; a
+    wrapper keeps those of what it wraps as ``inner``. See `pair_of`.
     """
 
     init: Callable[[Array], Any]  # key -> state
     adapt: Callable[[Any, Batch], Params]  # knowledge, support -> params
-    predict: Callable[[Params, Array], Array]  # params, x -> logits (n,)
+    predict: Callable[[Params, Array], Prediction]  # params, x -> what is said about people
     update: Callable[[Array, Any, LabelledTask, LabelledTask], tuple[Any, Info]]
     # ^ key, state, the task just revealed, tasks drawn from memory (leading axis) -> state, info
     knowledge: Callable[[Any], Any]  # state -> what adapt needs of it
-    pair: Callable[[Any], Pair]  # knowledge -> θ, λ
-    pure: bool = True  # whether adapt and update can be compiled
-    uses_unlabelled: bool = False  # whether adapt looks at ``support.unlabelled``
-    constrained: bool = True  # whether it learns from the problem's constraints
-    step_sizes: tuple[str, ...] = ()  # settings to lower where numbers are no longer finite
-    describe: Callable[[Any, Array], Array] = lambda knowledge, x: x  # -> x and more columns
-    study: Callable[[Array, Any, LabelledTask], Any] | None = None  # key, state, tasks -> state
-    chances: Callable[[Params, Array], Array] | None = None  # params, x -> P(label 1) (n,)
-    unpriced: Callable[[Params, Array], Array] | None = None  # as predict, if no gap were bounded
-    remarks: Callable[[Any], tuple[str, ...]] = lambda knowledge: ()  # sentences for the report
+    traits: Traits = Traits()
+
+
+class Features(NamedTuple):
+    """Columns that are learned from earlier tasks and added to what is known of people.
+
+    ``describe`` is called once for each task, when it arrives, so that the columns know nothing of
+    its labels. ``fit`` learns how to describe, once a task is revealed. Both get features as they
+    came; a learner gets them standardised.
+    """
+
+    init: Callable[[], Any]  # -> state
+    fit: Callable[[Array, Any, LabelledTask, LabelledTask], Any]
+    # ^ key, state, the task just revealed, tasks drawn from memory (leading axis) -> state
+    describe: Callable[[Any, Array], Array]  # state, x -> x and more columns
+    schema: Schema  # of people with these columns
 
 
 Method = Callable[[Problem], Learner]
+
+
+def plain(logits: Array) -> Prediction:
+    """Say what logits alone say: their probabilities, and no price on any gap.
+
+    >>> import numpy as np
+    >>> plain(np.zeros(1)).probability.tolist()
+    [0.5]
+    """
+    import numpy as np
+
+    if isinstance(logits, np.ndarray):
+        from scipy.special import expit
+
+        return Prediction(logits, expit(logits.astype(float)), logits)
+    import jax
+
+    return Prediction(logits, jax.nn.sigmoid(logits), logits)
+
+
+def pair_of(known: Any, num_constraints: int) -> Pair:
+    """Show θ and λ of a state or of knowledge, however many wrappers are around it."""
+    import numpy as np
+
+    while hasattr(known, "inner"):
+        known = known.inner
+    no_multiplier = np.zeros(num_constraints, np.float32)
+    return Pair(getattr(known, "params", {}), getattr(known, "multipliers", no_multiplier))

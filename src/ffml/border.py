@@ -3,6 +3,7 @@
 import difflib
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -60,6 +61,17 @@ def one_of(what: str, name: str, choices: Mapping[str, T]) -> T:
     near = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'? Known" if near else "known"
     raise FFMLError(f"unknown {what} '{name}'; {hint}: {', '.join(choices)}")
+
+
+def needed(*modules: str) -> None:
+    """Refuse to go on without an optional library, before anything is learned."""
+    for name in modules:
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise FFMLError(
+                f"this method needs {name}, which is not installed; pip install 'ffml[fairlearn]'"
+            ) from error
 
 
 def _is_traced(value: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ffml.base import FFMLError
 
 if TYPE_CHECKING:
-    from ffml.online.loop import Round
+    from ffml.online.state import Round
     from ffml.runs.living import LabelsAdded, LivingRun
     from ffml.tables import Source
 
@@ -35,7 +35,7 @@ def update(
     before = len(directory.rounds)
     if not directory.is_finished():
         for task in directory.tasks():
-            directory.add(directory.experiment.loop.step(task))
+            directory.add(directory.play(task))
         directory.finish("complete", write_pages)
     return directory.rounds[before:]
 

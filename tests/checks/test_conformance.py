@@ -1,17 +1,18 @@
 """What every entry of every registry must do, alone and wrapped."""
 
-from types import SimpleNamespace
+from itertools import islice
 
-import jax
 import numpy as np
 import pytest
 from conftest import random_task
+from playing import Player
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
-from ffml.checks import check_constraint, check_learner, check_model
+from ffml.checks import check_constraint, check_features, check_learner, check_model
 from ffml.datasets import DATASETS, load
+from ffml.features import FEATURES
 from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
-from ffml.online.loop import OnlineLoop
+from ffml.online.loop import Loop
 from ffml.online.memory import MemorySettings
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import MODELS, linear
@@ -24,7 +25,7 @@ MEMORY = MemorySettings(tasks_per_round=4, rows_per_task=64)
 SCHEMA = Schema(("a", "b", "c"), (SensitiveColumn("sex", ("M", "F")),))
 PROBLEM = fair_classification(SCHEMA, linear(), demographic_parity(0.02))
 # Wrappers are checked in full around one method of each kind: one with constraints, one without,
-# one outside JAX. All other pairs must fit together.
+# one outside JAX. All other pairs must fit together (test_pairs.py).
 REPRESENTATIVES = ("twp", "m-ftml", "refit")
 
 
@@ -38,7 +39,7 @@ def quick(method, *wrappers, **settings):
 
 def make_loop(method, schema, constraint=None):
     problem = fair_classification(schema, linear(), constraint or demographic_parity(0.02))
-    return OnlineLoop(problem, method(problem), schema, shots=10, memory_settings=MEMORY)
+    return Player(Loop(problem, method(problem), schema, shots=10, memory_settings=MEMORY))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -57,36 +58,9 @@ def test_every_wrapper(method, wrapper):
     check_learner(wrapped)
 
 
-@pytest.mark.parametrize("wrapper", WRAPPERS)
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_with_every_wrapper_fits_together_or_is_refused(method, wrapper, monkeypatch):
-    """Types and shapes fit through two rounds; nothing is compiled."""
-    uncompiled = SimpleNamespace(jit=shapes_of, device_get=jax.device_get)
-    monkeypatch.setattr("ffml.wrappers.host.jax", uncompiled)
-    wrapped = quick(method, wrapper)
-    if wrapper == "corrected" and not quick(method)(PROBLEM).constrained:
-        with pytest.raises(FFMLError, match=r"^[^\n]* learns without any; leave it out$"):
-            wrapped(PROBLEM)
-        return
-    learner = wrapped(PROBLEM)
-    if learner.pure:
-        learner = learner._replace(adapt=shapes_of(learner.adapt), update=shapes_of(learner.update))
-    loop = OnlineLoop(
-        PROBLEM, learner._replace(pure=False), SCHEMA, shots=10, memory_settings=MEMORY
-    )
-    for i in range(2):
-        record = loop.step(random_task(i, 40, SCHEMA))
-        assert record.multipliers.shape == record.constraint.shape == (1,)
-
-
-def shapes_of(function):
-    """Return some numbers of the shapes and types that a function's results would have."""
-
-    def shaped(*arguments):
-        results = jax.eval_shape(function, *arguments)
-        return jax.tree.map(lambda result: np.full(result.shape, 0.5, result.dtype), results)
-
-    return shaped
+@pytest.mark.parametrize("name", FEATURES)
+def test_every_feature(name):
+    check_features(FEATURES[name])
 
 
 def test_wrappers_compose():
@@ -126,7 +100,7 @@ def test_every_constraint_runs_with_several_columns_and_groups(factory):
     columns = SensitiveColumn("sex", ("M", "F")), SensitiveColumn("race", ("w", "b", "o"))
     schema, notion = Schema(("a", "b", "c"), columns), factory(0.02)
     loop = make_loop(quick("twp"), schema, notion)
-    record = [loop.step(random_task(i, 80, schema)) for i in range(2)][-1]
+    record = loop.play(random_task(i, 80, schema) for i in range(2))[-1]
     assert record.multipliers.shape == record.constraint.shape == (len(notion.conditions) * 4,)
     assert set(record.tables) == {"sex", "race"}
 
@@ -139,15 +113,14 @@ def test_a_notion_of_ones_own_passes():
 def test_every_shipped_data_set_can_be_played(name):
     stream = load(name, seed=3)
     loop = make_loop(quick("twp"), stream.schema)
-    tasks = stream.tasks()
-    records = [loop.step(next(tasks)) for _ in range(2)]
+    records = loop.play(islice(stream.tasks(), 2))
     assert all(np.isfinite(r.metrics["loss"]) for r in records)
     assert isinstance(stream, Stream) and stream.num_tasks == DATASETS[name].num_tasks
 
 
 def test_violations_add_up(make_stream):
     loop = make_loop(quick("twp"), make_stream().schema)
-    records = [loop.step(task) for task in make_stream((60, 1, 200, 7)).tasks()]
+    records = loop.play(make_stream((60, 1, 200, 7)).tasks())
     values = np.nan_to_num([r.constraint[0] for r in records])
     np.testing.assert_allclose([r.violation[0] for r in records], np.cumsum(values))
     np.testing.assert_allclose(

@@ -7,20 +7,21 @@ import jax
 import numpy as np
 import pytest
 from conftest import random_task
+from playing import Player
 from remembered import remembered
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Task
 from ffml.features import forest
-from ffml.features.boosted import LEAST_ROWS, MOST_GROUPS
+from ffml.features.boosted import LEAST_ROWS, MOST_GROUPS, boosted
 from ffml.features.forest import fit_forest, no_forest
 from ffml.methods import leader, refit, twp
 from ffml.online.judge import support_batch
-from ffml.online.loop import OnlineLoop
+from ffml.online.loop import Loop
 from ffml.online.memory import MemorySettings
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import linear, mlp
 from ffml.problem.notions import demographic_parity
-from ffml.wrappers import boosted, evened
+from ffml.wrappers import evened
 
 LEADER = partial(leader, shots=20)
 TWP = partial(twp, num_steps=5, shots=20)
@@ -32,9 +33,11 @@ def problem_of(schema, bound=0.05, model=None):
     return fair_classification(schema, model or linear(), demographic_parity(bound))
 
 
-def make_loop(schema, method, **settings):
+def make_loop(schema, method, features=None, **settings):
     problem = problem_of(schema, **settings)
-    return OnlineLoop(problem, method(problem), schema, shots=20, memory_settings=MEMORY)
+    told = problem if features is None else problem._replace(schema=features.schema)
+    loop = Loop(problem, method(told), schema, features, shots=20, memory_settings=MEMORY)
+    return Player(loop)
 
 
 @pytest.fixture
@@ -57,8 +60,8 @@ def crossed(seed, schema, rows=300):
 @pytest.mark.parametrize("method", [LEADER, TWP], ids=["leader", "twp"])
 def test_what_no_line_tells_is_learned(schema, method):
     accuracy = {}
-    for name, m in (("plain", method), ("boosted", boosted(method))):
-        loop = make_loop(schema, m)
+    for name, features in (("plain", None), ("boosted", boosted(schema))):
+        loop = make_loop(schema, method, features)
         rounds = [loop.step(crossed(i, schema)) for i in range(6)]
         accuracy[name] = np.mean([r.metrics["balanced_accuracy"] for r in rounds[3:]])
     assert accuracy["plain"] < 0.6 and accuracy["boosted"] > 0.85
@@ -70,10 +73,10 @@ def sorted_rows(task):
 
 def test_columns_know_neither_the_labels_of_their_task_nor_later_tasks(schema):
     tasks = [random_task(i, 120, schema) for i in range(4)]
-    one = make_loop(schema, boosted(LEADER, growth=1.0))
+    one = make_loop(schema, LEADER, boosted(schema, growth=1.0))
     for task in tasks[:3]:
         one.step(task)
-    other = make_loop(schema, boosted(LEADER, growth=1.0))
+    other = make_loop(schema, LEADER, boosted(schema, growth=1.0))
     odd = tasks[2]._replace(y=1 - tasks[2].y, groups=1 - tasks[2].groups)
     for task in (*tasks[:2], odd, tasks[3]):
         other.step(task)
@@ -85,12 +88,13 @@ def test_columns_know_neither_the_labels_of_their_task_nor_later_tasks(schema):
 def test_people_get_one_feature_and_a_hint_for_each_comparison(schema):
     columns = SensitiveColumn("sex", ("M", "F")), SensitiveColumn("race", ("a", "b", "c"))
     schema = Schema(schema.features, columns)
-    loop = make_loop(schema, boosted(LEADER))
+    features = boosted(schema)
+    loop = make_loop(schema, LEADER, features)
     task = random_task(0, 400, schema, bias=2.0)
-    x = loop.learner.describe(loop.knowledge, task.x)
+    x = features.describe(loop.state.features, task.x)
     np.testing.assert_array_equal(x[:, 3:], 0)  # nothing is known yet
     loop.step(task)
-    x = loop.learner.describe(loop.knowledge, task.x)
+    x = features.describe(loop.state.features, task.x)
     assert x.shape == (400, 3 + 1 + 4) and x.dtype == np.float32
     np.testing.assert_array_equal(x[:, :3], task.x)
     assert ((x[:, 3] > 0) == task.y).mean() > 0.8
@@ -105,10 +109,11 @@ def test_people_get_one_feature_and_a_hint_for_each_comparison(schema):
 )
 def test_no_model_sees_hints(schema, method, model):
     """Changed hints change neither what is learned nor an adaptation nor a decision."""
-    learner = boosted(method)(problem_of(schema, model=model))
+    features = boosted(schema)
+    learner = method(problem_of(features.schema, model=model))
     rng = np.random.default_rng(0)
     task = random_task(0, 60, schema)
-    told = learner.describe(learner.knowledge(learner.init(jax.random.key(0))), task.x)
+    told = features.describe(features.init(), task.x)
     told[:, 3] = rng.normal(size=60)
     outcomes = []
     for hint in (0.0, 7.0):
@@ -120,10 +125,12 @@ def test_no_model_sees_hints(schema, method, model):
         state, _ = learner.update(jax.random.key(1), state, newest, memory)
         support = support_batch(described, schema, np.arange(40), 20, np.random.default_rng(0))
         params = learner.adapt(learner.knowledge(state), support)
-        outcomes.append((state, params, np.asarray(learner.predict(params, told))))
+        outcomes.append((state, params, np.asarray(learner.predict(params, told).logits)))
     jax.tree.map(np.testing.assert_array_equal, *outcomes)
     told[:, 3] += 1
-    assert (np.asarray(learner.predict(params, told)) != outcomes[1][2]).any()  # but the logit
+    assert (
+        np.asarray(learner.predict(params, told).logits) != outcomes[1][2]
+    ).any()  # but the logit
 
 
 def test_hints_tell_groups_to_the_wrapper_inside(schema):
@@ -137,24 +144,24 @@ def test_hints_tell_groups_to_the_wrapper_inside(schema):
         y = (np.abs(x[:, 0]) + 0.5 * rng.normal(size=rows) < 0.8).astype(np.int32)
         return Task("", x, y, groups)
 
-    loop = make_loop(schema, boosted(evened(LEADER, shots=20)))
+    loop = make_loop(schema, evened(LEADER, shots=20), boosted(schema))
     gaps = []
     for _ in range(5):
         table = loop.step(task()).tables["sex"].sum(1)  # [group, decision]
         gaps.append(np.diff(table[:, 1] / table.sum(1))[0])
-    weights = loop.state.inner.known.membership.weights
+    weights = loop.state.learner.known.membership.weights
     assert weights.shape == (3 + 1 + 1 + 2, 1) and weights[4, 0] > 0.2
     assert abs(np.mean(gaps[2:])) < 0.25
 
 
 def test_it_fits_anew_only_once_rows_have_grown(schema, fits):
-    loop = make_loop(schema, boosted(LEADER, growth=2.0))
+    loop = make_loop(schema, LEADER, boosted(schema, growth=2.0))
     seen = []
     for i, rows in enumerate((LEAST_ROWS - 10, 20, 30, 50, 60, 300)):
         loop.step(random_task(i, rows, schema))
         seen.append(len(fits) // 2)  # labels and one group
     assert seen == [0, 1, 1, 2, 2, 3]
-    assert float(loop.state.fitted_rows) == float(loop.state.seen_rows) == 500
+    assert float(loop.state.features.fitted_rows) == float(loop.state.features.seen_rows) == 500
     x, y, weight = fits[-2]
     assert x.shape == (456, 3) and len(y) == 456  # of the largest task, 256 are kept
     assert weight.sum() == pytest.approx(500)
@@ -163,26 +170,28 @@ def test_it_fits_anew_only_once_rows_have_grown(schema, fits):
 def test_of_very_many_rows_and_comparisons_some_are_boosted(schema, fits, monkeypatch):
     monkeypatch.setattr(MODULE, "MOST_ROWS", 70)
     many = SensitiveColumn("town", tuple(map(str, range(MOST_GROUPS + 3))))
-    loop = make_loop(Schema(schema.features, (many,)), boosted(LEADER))
-    loop.step(random_task(0, 200, loop.schema))
+    schema = Schema(schema.features, (many,))
+    loop = make_loop(schema, LEADER, boosted(schema))
+    loop.step(random_task(0, 200, schema))
     assert len(fits) == 1 + MOST_GROUPS and all(len(y) == 70 for _, y, _ in fits)
     assert loop.memory.tasks[0].x.shape[1] == 3 + 1 + MOST_GROUPS
 
 
 def test_padding_and_empty_places_are_not_fitted_to(schema, fits):
-    learner = boosted(LEADER)(problem_of(schema))
-    state = learner.init(jax.random.key(0))._replace(seen_rows=np.asarray(100.0))
+    features = boosted(schema)
+    state = features.init()._replace(seen_rows=np.asarray(100.0))
     memory = remembered(schema, random_task(0, 60, schema), random_task(1, 40, schema), rows=80)
     memory.counts[1] = memory.totals[1] = 0
     memory.x[0, 60:] = memory.x[1] = np.nan
-    learner.study(jax.random.key(0), state, memory)
+    nobody = jax.tree.map(lambda leaf: np.zeros_like(leaf[0]), memory)
+    features.fit(jax.random.key(0), state, nobody, memory)
     assert all(len(y) == 60 and np.isfinite(x).all() for x, y, _ in fits)
     empty = jax.tree.map(np.zeros_like, memory)
-    after = boosted(LEADER)(problem_of(schema)).study(jax.random.key(0), state, empty)
+    after = features.fit(jax.random.key(0), state, nobody, empty)
     assert not len(after.labels.roots)
     assert not len(fit_forest(np.zeros((0, 3)), np.zeros(0), np.zeros(0)).roots)
 
 
 def test_settings_that_cannot_work_are_refused():
     with pytest.raises(FFMLError, match=r"^boosted\.growth must be >= 1, got 0\.5$"):
-        boosted(LEADER, growth=0.5)
+        boosted(Schema((), ()), growth=0.5)

@@ -23,6 +23,7 @@ CASES = [
 
 def numbers(preset, data, seed):
     """Play a few rounds with few outer steps."""
+    from ffml.online.loop import pair, step
     from ffml.recipe.build import build
     from ffml.recipe.config import configure_run
 
@@ -32,8 +33,11 @@ def numbers(preset, data, seed):
     else:
         given |= {"method": "ffml", "num_outer_steps": 3}
     run = build(configure_run(data, given, preset))
-    rounds = [run.loop.step(task) for task in islice(run.stream.tasks(), ROUNDS)]
-    leaves = jax.tree.leaves(run.loop.pair.params)
+    state, rounds = run.state, []
+    for task in islice(run.stream.tasks(), ROUNDS):
+        state, record = step(run.loop, state, task)
+        rounds.append(record)
+    leaves = jax.tree.leaves(pair(run.loop, state).params)
     params = np.concatenate([np.ravel(leaf) for leaf in leaves])
     return {
         "multipliers": [r.multipliers.tolist() for r in rounds],

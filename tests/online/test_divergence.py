@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 from loans import write_loans
+from playing import Player
 from quick import SMALL, sets
 from workshop import CONFIG, Workshop, exact, hurry
 
@@ -46,7 +47,7 @@ def workshop():
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_starts_finite(method):
     assert all_finite(
-        jax.tree.leaves(build(RunConfig("synthetic", recipe=Recipe(method))).loop.state)
+        jax.tree.leaves(build(RunConfig("synthetic", recipe=Recipe(method))).state.learner)
     )
 
 
@@ -67,29 +68,30 @@ def test_a_round_that_diverges_changes_nothing(method, settings, names):
     options = {"num_tasks": 9, "rows_per_task": (20, 40)}
     recipe = Recipe(method, settings=settings | {steps: 2})
     config = RunConfig("synthetic", options, recipe=recipe, tasks_per_round=3, shots=4)
-    loop, stream = (experiment := build(config)).loop, experiment.stream
+    experiment = build(config)
+    player, stream = Player.of(experiment), experiment.stream
     before = None
     with pytest.raises(FFMLError, match=rf"^round \d \(task 'task \d'\) {LOWER} {names}$"):
         for task in stream.tasks():
-            before = kept(loop)
-            loop.step(task)
-    assert kept(loop) == before
-    assert all_finite(jax.tree.leaves(loop.state))
+            before = kept(player.state)
+            player.step(task)
+    assert kept(player.state) == before
+    assert all_finite(jax.tree.leaves(player.state.learner))
 
 
-def kept(loop):
-    memory = [exact(task._asdict()) for task in loop.memory.tasks]
-    sums = loop.violation.tolist(), loop.clipped_violation.tolist()
-    return loop.round, loop.memory.seen, memory, exact(leaves_by_name(loop.state, "")), sums
+def kept(state):
+    memory = [exact(task._asdict()) for task in state.memory.tasks]
+    sums = state.violation.tolist(), state.clipped_violation.tolist()
+    return state.round, state.memory.seen, memory, exact(leaves_by_name(state.learner, "")), sums
 
 
 def test_features_that_are_not_finite_are_named(workshop):
-    loop, tasks = workshop.built.loop, list(workshop.built.stream.tasks())
+    tasks = list(workshop.built.stream.tasks())
     spoilt = tasks[0]._replace(x=np.full_like(tasks[0].x, np.nan))
     with pytest.raises(
         FFMLError, match=r"^round 1 \(task 'task 1'\) has features that are not finite; fill"
     ):
-        loop.step(spoilt)
+        Player.of(workshop.built).step(spoilt)
 
 
 def test_a_run_stops_with_one_line_and_keeps_its_good_rounds(tmp_path, run_main):
@@ -114,9 +116,8 @@ def test_a_model_that_is_not_finite_is_neither_saved_nor_loaded(workshop, tmp_pa
     hurry(monkeypatch)
     directory = workshop.run(tmp_path, rounds=2)
     directory.finish("interrupted", write_pages)
-    loop = directory.experiment.loop
-    good = loop.state
-    loop.state = jax.tree.map(lambda leaf: np.full_like(leaf, np.nan, float), good)
+    spoilt = jax.tree.map(lambda leaf: np.full_like(leaf, np.nan, float), directory.state.learner)
+    directory.state = directory.state._replace(learner=spoilt)
     with pytest.raises(FFMLError, match="the model is not finite: its run diverged"):
         directory.add(directory.rounds[-1])
     assert newest_generation(tmp_path).contents.document["round"] == 2
@@ -143,7 +144,7 @@ def test_the_classifier_keeps_what_it_had_learned():
     for _ in range(2):
         with pytest.raises(FFMLError, match=rf"^round 2 \(task 'task 2'\) {LOWER} outer_lr"):
             model.partial_fit(x, y, sensitive_features=sex)
-        assert (model.n_rounds_, len(model.rounds_), model.loop_.round) == (1, 1, 1)
+        assert (model.n_rounds_, len(model.rounds_), model.state_.round) == (1, 1, 1)
         assert model.predict_proba(x).tolist() == before
     with (
         pytest.warns(InputDriftWarning, match=r"x0: about 1e\+28 times larger than before"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from playing import Player
 from workshop import ROUNDS, Workshop, hurry, play
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
@@ -22,10 +23,13 @@ def workshop():
     return Workshop()
 
 
+def played(experiment, **settings):
+    player = Player(replace(experiment.loop, **settings), experiment.state)
+    return player.play(experiment.stream.tasks()), player.state
+
+
 def rounds_of(experiment, **settings):
-    for name, value in settings.items():
-        setattr(experiment.loop, name, value)
-    return [experiment.loop.step(task) for task in experiment.stream.tasks()]
+    return played(experiment, **settings)[0]
 
 
 def read_rows(path):
@@ -33,8 +37,8 @@ def read_rows(path):
 
 
 def test_they_are_learned_from_but_undefined(workshop):
-    whole, part = workshop.experiment(), workshop.experiment()
-    judged, skipped = rounds_of(whole), rounds_of(part, judge_after=2)
+    judged, whole = played(workshop.experiment())
+    skipped, part = played(workshop.experiment(), judge_after=2)
     for before, after in zip(judged, skipped, strict=True):
         assert (before.task, before.n_rows) == (after.task, after.n_rows)
         np.testing.assert_array_equal(before.multipliers, after.multipliers)
@@ -49,7 +53,7 @@ def test_they_are_learned_from_but_undefined(workshop):
         assert (after.n_support, after.n_validation) == (0, 0)
         assert np.isnan(after.constraint).all() and not after.violation.any()
         assert not any(table.any() for table in after.tables.values())
-    same = jax.tree.map(np.array_equal, whole.loop.state, part.loop.state)
+    same = jax.tree.map(np.array_equal, whole.learner, part.learner)
     assert all(jax.tree.leaves(same))
 
 
@@ -58,12 +62,13 @@ def test_a_method_is_not_asked_to_decide(workshop):
     asked = []
 
     def adapt(known, support):
-        asked.append(experiment.loop.round)
-        return experiment.loop.learner.pair(known).params
+        asked.append(support)
+        return known.inner.params
 
-    experiment.loop._adapt = adapt
-    rounds_of(experiment, judge_after=3)
-    assert asked == [4]
+    learner = experiment.loop.learner
+    learner = learner._replace(adapt=adapt, traits=learner.traits._replace(pure=False))
+    rounds_of(experiment, judge_after=3, learner=learner)
+    assert len(asked) == 1
 
 
 def test_rounds_with_few_validation_rows_are_not_judged(workshop):
@@ -107,7 +112,7 @@ def test_a_run_directory_copes(workshop, tmp_path, judge_after, monkeypatch):
     """With some rounds judged, and with none."""
     hurry(monkeypatch)
     experiment = workshop.experiment()
-    experiment.loop.judge_after = judge_after
+    experiment = experiment._replace(loop=replace(experiment.loop, judge_after=judge_after))
     directory = RunDirectory(tmp_path / "run", experiment)
     directory.start()
     play(directory)

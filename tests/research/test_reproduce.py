@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from ffml.base import FFMLError
-from ffml.online.loop import Round
+from ffml.online.state import Round
 from ffml.recipe.build import check_config
 from ffml.recipe.config import configure_run
 from ffml.recipe.recipes import Recipe

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ffml.base import Batch, LabelledTask, Learner, Method, Task, Unlabelled
+from ffml.base import Batch, LabelledTask, Learner, Method, Prediction, Task, Unlabelled
 from ffml.checks._toy import TWO_GROUPS, alike, require, toy_task
 from ffml.online.judge import split_rows
-from ffml.online.loop import SPLIT, OnlineLoop, Round
+from ffml.online.loop import SPLIT, Loop, pair, start, step
 from ffml.online.memory import MemorySettings
+from ffml.online.state import Round
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity
@@ -29,8 +30,7 @@ def check_learner(method: Method) -> None:
     finite and multipliers not negative. A pure learner compiles once and gives the same numbers
     uncompiled. Empty places in memory and padding change nothing. Neither the labels and groups
     of the people decided about, nor later tasks, reach a decision. Arrays of the state keep their
-    types, so that checkpoints can be read back. A learner that describes people adds columns and
-    changes none, each person's by themself.
+    types, so that checkpoints can be read back.
 
     >>> from functools import partial
     >>> import ffml
@@ -42,7 +42,6 @@ def check_learner(method: Method) -> None:
     _check_padding(ready)
     _check_compiled_and_memory(ready, learner)
     _check_decisions(ready)
-    _check_columns(ready)
 
 
 def _types(tree: Any) -> Any:
@@ -70,20 +69,22 @@ def _play(
     """Play tasks with functions that are compiled already, or never will be."""
     logits: list[np.ndarray] = []
 
-    def predict(params: Any, x: np.ndarray) -> np.ndarray:
-        logits.append(np.asarray(learner.predict(params, x)))
-        return logits[-1]
+    def predict(params: Any, x: np.ndarray) -> Prediction:
+        said = learner.predict(params, x)
+        logits.append(np.asarray(said.logits))
+        return said
 
-    recording = learner._replace(predict=predict, pure=False)
-    loop = OnlineLoop(
-        PROBLEM, recording, TWO_GROUPS, seed=seed, shots=SHOTS, memory_settings=memory
-    )
-    rounds = [loop.step(task) for task in tasks]
-    return Played(rounds, logits, loop.state, loop.pair.multipliers)
+    recording = learner._replace(predict=predict, traits=learner.traits._replace(pure=False))
+    loop = Loop(PROBLEM, recording, TWO_GROUPS, seed=seed, shots=SHOTS, memory_settings=memory)
+    state, rounds = start(loop), []
+    for task in tasks:
+        state, record = step(loop, state, task)
+        rounds.append(record)
+    return Played(rounds, logits, state.learner, pair(loop, state).multipliers)
 
 
 def _compiled_once(learner: Learner) -> Learner:
-    if not learner.pure:
+    if not learner.traits.pure:
         return learner
     return learner._replace(adapt=jax.jit(learner.adapt), update=jax.jit(learner.update))
 
@@ -101,10 +102,10 @@ def _check_seeds_and_numbers(ready: Learner) -> None:
     entries = PROBLEM.num_constraints
     require(
         shape == (entries,),
-        f"pair shows multipliers of shape {shape}; there are {entries} constraints",
+        f"the state shows multipliers of shape {shape}; there are {entries} constraints",
     )
     require(all((r.multipliers >= 0).all() for r in first.rounds), "a multiplier is negative")
-    if ready.pure:
+    if ready.traits.pure:
         sizes = {"adapt": ready.adapt._cache_size(), "update": ready.update._cache_size()}  # type: ignore[attr-defined]
         for name, times in sizes.items():
             require(times == 1, f"{name} is compiled {times} times; shapes and types must stay")
@@ -165,11 +166,7 @@ def _scribbling(learner: Learner) -> Learner:
     def update(key: Any, state: Any, task: LabelledTask, memory: LabelledTask) -> Any:
         return learner.update(key, state, _scribbled_task(task), _scribbled_task(memory))
 
-    def study(key: Any, state: Any, tasks: LabelledTask) -> Any:
-        return learner.study(key, state, _scribbled_task(tasks))  # type: ignore[misc]
-
-    studies = None if learner.study is None else study
-    return learner._replace(adapt=adapt, update=update, study=studies)
+    return learner._replace(adapt=adapt, update=update)
 
 
 def _scribbled_batch(support: Batch) -> Batch:
@@ -207,25 +204,3 @@ def _check_decisions(ready: Learner) -> None:
         ([tasks[0], tasks[1], toy_task(99, 50)], "a later task reaches"),
     ):
         require(alike(decided, _play(ready, changed).logits[1]), f"{what} the decision")
-
-
-def _check_columns(ready: Learner) -> None:
-    """Look at the columns that a learner adds to what is told of people."""
-    described: list[tuple[Any, np.ndarray, np.ndarray]] = []
-
-    def describe(known: Any, x: np.ndarray) -> np.ndarray:
-        described.append((known, x, np.asarray(ready.describe(known, x))))
-        return described[-1][-1]
-
-    _play(ready._replace(describe=describe), [toy_task(i, n) for i, n in enumerate((60, 1, 80))])
-    columns = described[0][-1].shape[1]
-    for known, x, told in described:
-        require(
-            told.shape == (len(x), columns),
-            f"describe returns {told.shape} for {len(x)} rows after {columns} columns before; the "
-            "number of columns must stay",
-        )
-        require(alike(told[:, : x.shape[1]], x), "describe changes features; it may add columns")
-        require(np.isfinite(told).all(), "describe adds numbers that are not finite")
-        alone = ready.describe(known, x[-1:])
-        require(alike(told[-1:], alone, 1e-5, 1e-6), "a row's columns depend on the other rows")

@@ -15,8 +15,7 @@ from ffml.problem.models import MODELS
 from ffml.problem.notions import decision_constraint
 from ffml.recipe.config import OWN_SETTINGS, RunConfig
 from ffml.recipe.presets import preset
-from ffml.recipe.recipes import Recipe, Setting, known_settings
-from ffml.wrappers import WRAPPERS
+from ffml.recipe.recipes import Recipe, Setting, additions, known_settings
 
 # What a slot is filled with, in the words of a setting's line.
 SLOTS = {
@@ -36,7 +35,7 @@ class Entry(NamedTuple):
 
 def everything() -> dict[str, Entry]:
     """Return methods, parts, models and wrappers by name."""
-    registries = {"method": METHODS, **PARTS, "model": MODELS, "wrapper": WRAPPERS}
+    registries = {"method": METHODS, **PARTS, "model": MODELS, "wrapper": additions()}
     return {
         name: Entry(kind, factory)
         for kind, registry in registries.items()
@@ -106,7 +105,7 @@ def _meanings(recipe: Recipe) -> dict[str, str]:
     """Return what the docstrings of a recipe's parts say of its settings."""
     parts: dict[str, Callable[..., Any]] = {"problem": fair_classification}
     parts |= {"notion": decision_constraint, "model": MODELS[recipe.part("model")]}
-    parts |= {name: WRAPPERS[name] for name in recipe.wrappers}
+    parts |= {name: additions()[name] for name in recipe.wrappers}
     for slot in DEFAULT_PARTS.get(recipe.method, {}):
         parts[slot] = PARTS[slot][recipe.part(slot)]
     meanings = argument_lines(RunConfig) | argument_lines(METHODS[recipe.method]) | SLOTS

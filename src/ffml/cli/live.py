@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ffml.base import Task
-from ffml.online.loop import Round
+from ffml.online.state import Round
 from ffml.recipe.build import Experiment
 from ffml.report._asked import asked_words
 from ffml.report._numbers import counted
@@ -70,7 +70,7 @@ class Live:
 
     def working_on(self, task: Task) -> None:
         """Say which task is being learned."""
-        if self.progress.finished or self.experiment.loop.round > 0:
+        if self.progress.finished or self.progress.tasks[self.bar].completed > 0:
             self.progress.update(self.bar, description=f"{task.name}, {len(task.y):,} rows")
 
     def show(self, record: Round) -> None:

@@ -71,7 +71,7 @@ def run_stream(
         configure()
     experiment = build(config, sql_url=found.sql_url, source=found.source)
     if not first:
-        follow(experiment.loop, islice(experiment.stream.tasks(), config.rounds))
+        follow(experiment.loop, experiment.state, islice(experiment.stream.tasks(), config.rounds))
         return
     directory = RunDirectory(folder, experiment, command, table_preprocessing(experiment.stream))
     directory.config |= noticed(found, experiment.stream)
@@ -138,7 +138,7 @@ def resume_stream(folder: Path, *, data: str | None, quiet: bool, as_json: bool)
         directory = RunDirectory(own, experiment, preprocessing=preprocessing)
         notes = directory.resume()
         if not first:
-            follow(experiment.loop, directory.tasks())
+            follow(experiment.loop, directory.state, directory.tasks())
             return
     for note in notes:
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
@@ -163,15 +163,15 @@ def play(
     from ffml.report import write_pages
     from ffml.runtime import refuse_differences
 
-    experiment, status = directory.experiment, "complete"
+    status = "complete"
     before, was_whole = len(directory.rounds), directory.is_whole()
-    with Live(console, experiment, directory.planned) as live:
+    with Live(console, directory.experiment, directory.planned) as live:
         live.progress.update(live.bar, completed=len(directory.rounds))
         try:
             for task in directory.tasks():
                 live.working_on(task)
-                record = experiment.loop.step(task)
-                refuse_differences(experiment.loop.state)
+                record = directory.play(task)
+                refuse_differences(directory.state.learner)
                 directory.add(record)
                 live.show(record)
         except KeyboardInterrupt:

@@ -15,7 +15,8 @@ from ffml.base import FFMLError
 
 if TYPE_CHECKING:
     from ffml.base import Task
-    from ffml.online.loop import OnlineLoop
+    from ffml.online.loop import Loop
+    from ffml.online.state import LoopState
 
 
 def is_distributed() -> bool:
@@ -39,14 +40,15 @@ def joined() -> bool:
     return is_first_process()
 
 
-def follow(loop: "OnlineLoop", tasks: "Iterable[Task]") -> None:
+def follow(loop: "Loop", state: "LoopState", tasks: "Iterable[Task]") -> None:
     """Take part in the rounds of a run that the first process writes."""
+    from ffml.online.loop import step
     from ffml.runtime import refuse_differences
 
     try:
         for task in tasks:
-            loop.step(task)
-            refuse_differences(loop.state)
+            state, _ = step(loop, state, task)
+            refuse_differences(state.learner)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

@@ -4,19 +4,27 @@ import copy
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ffml.base import FFMLError, InputDriftWarning, Learner, Params, Schema, SensitiveColumn, Task
+from ffml.base import (
+    FFMLError,
+    InputDriftWarning,
+    Params,
+    Prediction,
+    Schema,
+    SensitiveColumn,
+    Task,
+)
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
-from ffml.online.drift import InputWatch, drift_words
+from ffml.online.drift import drift_words
 from ffml.tables import Preprocessor
 from ffml.tables._columns import as_table, refuse_sparse
 from ffml.tables._partition import num_missing
-from ffml.tables.scaling import RunningScaler
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -28,8 +36,8 @@ except ImportError as error:
 from ffml.estimator import inputs as inputs
 
 if TYPE_CHECKING:
-    from ffml.estimator.loop import SavedLoop
-    from ffml.online.loop import OnlineLoop, Round
+    from ffml.online.loop import Loop
+    from ffml.online.state import LoopState, Round
     from ffml.recipe.config import RunConfig
     from ffml.runs.gate import Finding
     from ffml.runs.position import Position
@@ -80,7 +88,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         rounds_: one `ffml.online.loop.Round` for each task: metrics, counts, constraint values.
         n_rounds_: how many rounds were played.
         multipliers_: λ of every constraint.
-        loop_: the `ffml.online.loop.OnlineLoop` behind it all.
+        loop_: the `ffml.online.loop.Loop` behind it all.
+        state_: what is known after the last round, a `ffml.online.state.LoopState`.
 
     A model decides by θ until it is adapted. Labels are drawn evenly while learning. The wrapper
     "evened", which the default has, turns that into probabilities at the label rate of the people
@@ -102,14 +111,11 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     0.7
     """
 
-    # What a fitted one keeps; the loop is there as such, or put aside since it was copied.
+    # What a fitted one keeps.
     _config: "RunConfig"
     _params: Params
-    _scaler: RunningScaler
-    _known: Any  # what describing people needs; None where nothing is added to their features
-    _watch: InputWatch | None  # what inputs were like
-    _loop: "OnlineLoop"
-    _saved: "SavedLoop"
+    schema_: Schema
+    state_: "LoopState"
     _position: "Position"
     _labels: tuple[int, int]  # after which round labels came later, and how often
     _data: dict[str, Any]  # what a run's config.json says of the table
@@ -214,7 +220,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             self._start(config, table, outcomes, columns, label=getattr(y, "name", None))
         else:
             inputs.refuse_new(classes, groups, self.classes_, self.schema_.sensitive)
-        name = f"task {self.loop_.round + 1}" if task is None else str(task)
+        name = f"task {self.state_.round + 1}" if task is None else str(task)
         if name in {record.task for record in self.rounds_}:
             raise FFMLError(f"task {name!r} was played before; give the new rows another task")
         self._play(self._task(name, table, labels, sensitive_features))
@@ -241,15 +247,16 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         table = self._table(X, reset=False)
         support = self._task("", table, inputs.read_labels(y, len(table)), sensitive_features)
         from ffml.estimator.loop import decision
+        from ffml.online.loop import prepared
 
         people = None
         if unlabelled is None:
             self._warn_of_drift(table, support.x)
         else:
             encoded = self._encoded(unlabelled)
-            people = self.loop_.prepared(encoded)
+            people = prepared(self.loop_, self.state_, encoded)
         adapted = copy.copy(self)
-        adapted._params = decision(self.loop_, support, people)
+        adapted._params = decision(self.loop_, self.state_, support, people)
         return adapted
 
     # -- a run's folder: what one began, the other continues ---------------------------------------
@@ -324,13 +331,12 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         `ffml.InputDriftWarning` says which columns are unlike those that were learned from. So do
         `predict`, `predict_proba` and `adapt`.
         """
-        logits = self._learner.predict(self._params, self._prepared(X))
+        logits = self._said(X).logits
         return logits if self.positive_ == self.classes_[1] else -logits
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label decided on for every row."""
-        logits = self._learner.predict(self._params, self._prepared(X))
-        return self._outcomes[(logits > 0).astype(int)]
+        return self._outcomes[(self._said(X).logits > 0).astype(int)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each of ``classes_``, ``(n, 2)``.
@@ -338,13 +344,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         They are those that runs record and ``ffml predict`` writes. See above for at which rate of
         labels they are meant.
         """
-        learner, x = self._learner, self._prepared(X)
-        if learner.chances is None:
-            logits = learner.predict(self._params, x)
-            found = np.exp(-np.logaddexp(0, np.stack([logits, -logits], axis=1)))
-        else:
-            chances = learner.chances(self._params, x)
-            found = np.stack([1 - chances, chances], axis=1)
+        probability = self._said(X).probability
+        found = np.stack([1 - probability, probability], axis=1)
         return found if self.positive_ == self.classes_[1] else found[:, ::-1]
 
     # -- what scikit-learn and pickle ask for ----------------------------------------------------
@@ -360,12 +361,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out compiled functions; the loop is made again when it is needed."""
-        state = dict(super().__getstate__())
-        if "_loop" in state:
-            from ffml.estimator.loop import save_loop
-
-            state["_saved"] = save_loop(state.pop("_loop"))
-        return state
+        return {k: v for k, v in super().__getstate__().items() if k != "_loop"}
 
     @property
     def positive_(self) -> Any:
@@ -374,14 +370,13 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         return self._outcomes[1]
 
     @property
-    def loop_(self) -> "OnlineLoop":
-        """The loop with everything that the next round needs."""
+    def loop_(self) -> "Loop":
+        """How rounds are played."""
         check_is_fitted(self, "_config")
-        if "_saved" in vars(self):
-            from ffml.estimator.loop import resumed_loop
+        if "_loop" not in vars(self):
+            from ffml.estimator.loop import loop_of
 
-            self._loop = resumed_loop(self._config, self.schema_, self._saved)
-            del self._saved
+            self._loop = loop_of(self._config, self.schema_)
         return self._loop
 
     # -- the parts of a round --------------------------------------------------------------------
@@ -392,13 +387,13 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         names = inspect.signature(FairMetaClassifier).parameters
         return configure({name: getattr(self, name) for name in names})
 
-    def _prepared(self, X: Any) -> np.ndarray:
-        """Encode features, let the learner add its columns, and standardise them."""
+    def _said(self, X: Any) -> Prediction:
+        """Encode features, prepare them, and ask the learner. JAX does not start for it."""
         check_is_fitted(self)
-        encoded = self._encoded(X)
-        known = self._known
-        described = encoded if known is None else self._learner.describe(known, encoded)
-        return self._scaler.transform(described).astype(np.float64)
+        from ffml.online.loop import prepared
+
+        x = prepared(self.loop_, self.state_, self._encoded(X)).astype(np.float64)
+        return self.loop_.learner.predict(self._params, x)
 
     def _table(self, X: Any, reset: bool) -> Any:
         """Check the features' number, names and order; data frames keep their categories."""
@@ -436,15 +431,15 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         label: Any = None,
     ) -> None:
         """Begin a stream that has no rounds yet."""
-        from ffml.estimator.loop import new_loop
+        from ffml.estimator.loop import loop_of, new_state
         from ffml.estimator.run import data_document
         from ffml.runs.position import Position
 
         preprocessor = Preprocessor.fit(table, tasks)
         schema = Schema(preprocessor.features, columns, str(label or "label"))
-        self._loop = new_loop(config, schema, preprocessor)
-        for name in ("_saved", "_params"):  # of an earlier fit: unfitted until this one is done
-            self.__dict__.pop(name, None)
+        self._loop = loop_of(config, schema)
+        self.state_ = new_state(self._loop, preprocessor)
+        self.__dict__.pop("_params", None)  # of an earlier fit: unfitted until this one is done
         self._config, self._outcomes, self.classes_ = config, outcomes, np.sort(outcomes)
         self.preprocessor_, self.schema_ = preprocessor, schema
         self.rounds_: list[Round] = []
@@ -459,7 +454,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         return encoded
 
     def _warn_of_drift(self, table: Any, encoded: np.ndarray) -> None:
-        found = self._watch.compare_inputs(encoded, self._num_missing(table)) if self._watch else []
+        watch = self.state_.watch
+        found = watch.compare_inputs(encoded, self._num_missing(table)) if watch else []
         if found:
             lines = ". ".join(drift_words(found))
             message = f"inputs are unlike those that were learned from. {lines}"
@@ -483,26 +479,21 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _play(self, task: Task) -> None:
-        self.rounds_ = [*self.rounds_, self.loop_.step(task)]
+        from ffml.online.judge import NO_DECISION
+        from ffml.online.loop import step
+
+        self.state_, record = step(self.loop_, self.state_, task)
+        self.rounds_ = [*self.rounds_, replace(record, decided=NO_DECISION)]
         self._position = self._position.after(task)
 
     def _finish(self) -> "FairMetaClassifier":
-        """Take over what predictions need from the loop."""
+        """Decide as well as can be done before a new task is known."""
         from ffml.estimator.loop import decision, latest_people
+        from ffml.online.loop import pair
 
-        loop = self.loop_
-        names, values = loop.problem.constraint_names, loop.pair.multipliers
-        self.n_rounds_ = loop.round
+        loop, state = self.loop_, self.state_
+        names, values = loop.problem.constraint_names, pair(loop, state).multipliers
+        self.n_rounds_ = state.round
         self.multipliers_ = dict(zip(names, values.tolist(), strict=True))
-        self._scaler, self._watch = cast(RunningScaler, loop.scaler), loop.watch
-        self._known = None if loop.learner.study is None else loop.knowledge
-        self._params = decision(loop, people=latest_people(loop))
+        self._params = decision(loop, state, people=latest_people(loop, state))
         return self
-
-    @property
-    def _learner(self) -> Learner:
-        """What decides. It takes NumPy arrays, and JAX does not start for it."""
-        check_is_fitted(self)
-        from ffml.estimator.loop import functions
-
-        return functions(self._config, self.schema_)[1]

@@ -1,26 +1,26 @@
-"""The loop behind the estimator: built from its parameters, put aside as arrays, taken up again."""
+"""The loop behind the estimator: built from its parameters."""
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, NamedTuple
+from dataclasses import fields, replace
+from typing import Any
 
 import jax
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ffml.base import FFMLError, LabelledTask, Learner, Params, Problem, Schema, Task
+from ffml.base import FFMLError, Params, Schema, Task
 from ffml.border import at_least
 from ffml.draws import UNLABELLED, draws
 from ffml.online.drift import InputWatch
-from ffml.online.loop import OnlineLoop
-from ffml.online.waiting import Waiting
-from ffml.recipe.build import build_loop, check_config
+from ffml.online.loop import Loop, decide, prepared, start
+from ffml.online.state import LoopState
+from ffml.recipe.build import Built, build_loop, check_config
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.sharing import shared_functions
 from ffml.runs.checkpoint import Saved
-from ffml.runs.snapshot import restore
+from ffml.runs.snapshot import restored
 from ffml.tables import Preprocessor
 from ffml.tables.scaling import RunningScaler
 
@@ -38,20 +38,6 @@ _PARAMETERS = {
 }
 _DEFAULTS = {f.name: getattr(RunConfig(""), f.name) for f in fields(RunConfig)}
 _INAPPLICABLE = ("data", "data_options", "rounds", "augment_to", "judge_from", "judge_min_rows")
-
-
-class SavedLoop(NamedTuple):
-    """All that a loop needs to go on, as plain arrays: nothing that is compiled."""
-
-    round: int
-    state: Any
-    scaler: RunningScaler | None
-    tasks: list[LabelledTask]
-    seen: int
-    violation: np.ndarray
-    clipped_violation: np.ndarray
-    waiting: tuple[Waiting, ...] = ()
-    watch: InputWatch | None = None
 
 
 def configure(parameters: Mapping[str, Any]) -> RunConfig:
@@ -92,23 +78,23 @@ def _numbers(name: str, bound: float | Sequence[float] | None) -> tuple[float, .
         raise FFMLError(f"{name} must be a number, or one for each notion: {error}") from error
 
 
-def new_loop(config: RunConfig, schema: Schema, preprocessor: Preprocessor) -> OnlineLoop:
-    """Start a loop that has not played yet."""
-    loop = _named_loop(config, schema, RunningScaler.empty(preprocessor.scaled))
-    loop.watch = InputWatch.of(preprocessor)
-    return loop
+def loop_of(config: RunConfig, schema: Schema) -> Loop:
+    """Build the loop on shared functions, which do not know the names of features."""
+    return build_loop(config, functions(config, schema), schema)
 
 
-def restored_loop(
-    config: RunConfig, schema: Schema, preprocessor: Preprocessor, saved: Saved
-) -> OnlineLoop:
-    """Take up the loop of a run where its checkpoint stands."""
+def new_state(loop: Loop, preprocessor: Preprocessor) -> LoopState:
+    """Return what is known before the first round."""
+    return start(loop, RunningScaler.empty(preprocessor.scaled), InputWatch.of(preprocessor))
+
+
+def restored_state(loop: Loop, preprocessor: Preprocessor, saved: Saved) -> LoopState:
+    """Return what a run's checkpoint knows."""
     if saved.missing:
         raise FFMLError(f"{min(saved.missing)} of the run is damaged; restore a copy, or resume it")
-    loop = new_loop(config, schema, preprocessor)
     names = saved.contents.document["memory"]["tasks"]
-    restore(loop, saved.contents, [saved.tasks[name] for name in names], saved.waiting)
-    return loop
+    tasks = tuple(saved.tasks[name] for name in names)
+    return restored(new_state(loop, preprocessor), saved.contents, tasks, saved.waiting)
 
 
 def parameters_of(config: RunConfig) -> dict[str, Any]:
@@ -135,62 +121,34 @@ def _one(bound: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
     return bound[0] if bound and len(bound) == 1 else bound
 
 
-def _named_loop(config: RunConfig, schema: Schema, scaler: RunningScaler | None) -> OnlineLoop:
-    """Build a loop on shared functions, which do not know the names of features."""
-    loop = build_loop(config, *functions(config, schema), scaler)
-    loop.schema = schema
-    return loop
-
-
-def save_loop(loop: OnlineLoop) -> SavedLoop:
-    """Put a loop aside. Its arrays are never changed in place, so they need no copy."""
-    return SavedLoop(
-        loop.round,
-        loop.state,
-        loop.scaler,
-        list(loop.memory.tasks),
-        loop.memory.seen,
-        loop.violation,
-        loop.clipped_violation,
-        loop.waiting,
-        loop.watch,
-    )
-
-
-def resumed_loop(config: RunConfig, schema: Schema, saved: SavedLoop) -> OnlineLoop:
-    """Take up a loop where it was put aside; the next round is the same as it would have been."""
-    loop = _named_loop(config, schema, saved.scaler)
-    loop.round, loop.state = saved.round, saved.state
-    loop.memory.tasks, loop.memory.seen = list(saved.tasks), saved.seen
-    loop.violation, loop.clipped_violation = saved.violation, saved.clipped_violation
-    loop.waiting, loop.watch = saved.waiting, saved.watch
-    return loop
-
-
-def latest_people(loop: OnlineLoop) -> np.ndarray | None:
+def latest_people(loop: Loop, state: LoopState) -> np.ndarray | None:
     """Return people of the newest task in memory, prepared, as they would come: by label rate.
 
     Whoever will be decided about is not known before `predict`; these stand for them.
     """
-    if not loop.memory.tasks:
+    if not state.memory.tasks:
         return None
-    newest = loop.memory.tasks[-1]
+    newest = state.memory.tasks[-1]
     rows = np.arange(len(newest.x))
     if (newest.totals != newest.counts).any():
         weight = np.repeat(newest.totals / np.maximum(newest.counts, 1), newest.counts)
-        rng = draws(loop.seed, loop.round, UNLABELLED)
+        rng = draws(loop.seed, state.round, UNLABELLED)
         rows = np.sort(rng.choice(len(rows), len(rows), p=weight / weight.sum()))
     x = newest.x[rows]
-    return x if loop.scaler is None else loop.scaler.transform(x)
+    return x if state.scaler is None else state.scaler.transform(x)
 
 
 def decision(
-    loop: OnlineLoop, support: Task | None = None, people: np.ndarray | None = None
+    loop: Loop,
+    state: LoopState,
+    support: Task | None = None,
+    people: np.ndarray | None = None,
 ) -> Params:
     """Let the method decide for a new task from labelled rows of it, or before any is known.
 
     Args:
-        loop: what was learned so far.
+        loop: how it is played.
+        state: what was learned so far.
         support: the labelled rows.
         people: features of those to be decided about, prepared, for methods that look at them.
 
@@ -200,8 +158,10 @@ def decision(
     width, columns = len(loop.schema.features), len(loop.schema.sensitive)
     nobody = Task("", np.zeros((1, width)), np.zeros(1), np.zeros((1, columns), np.int32))
     task = nobody if support is None else support
-    params = loop.decide(
-        task._replace(x=loop.prepared(task.x)),
+    params = decide(
+        loop,
+        state,
+        task._replace(x=prepared(loop, state, task.x)),
         rows=np.arange(0) if support is None else None,
         people=people,
     )
@@ -220,9 +180,10 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
-    """Build the problem and the learner; those of equal classifiers are shared.
+def functions(config: RunConfig, schema: Schema) -> Built:
+    """Build the functions; those of equal classifiers are shared.
 
     Names of features do not matter for that.
     """
-    return shared_functions(config, Schema(("",) * len(schema.features), schema.sensitive))
+    nameless = replace(schema, features=("",) * len(schema.features), label="")
+    return shared_functions(config, nameless)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream
-from ffml.estimator.loop import parameters_of, restored_loop
+from ffml.estimator.loop import loop_of, parameters_of, restored_state
 from ffml.recipe.build import Experiment
 from ffml.report import write_pages
 from ffml.runs.artifact import schema_from
@@ -30,10 +30,10 @@ NAME, TASK = "FairMetaClassifier", "task"
 def save_run(model: "FairMetaClassifier", folder: Path) -> Path:
     """Write all files of a run; in a folder with the run's beginning, go on with it."""
     loop, schema = model.loop_, model.schema_
-    stream = Stream(NAME, schema, lambda: iter(()), loop.round)
-    experiment = Experiment(model._config, stream, loop.problem, loop)
+    stream = Stream(NAME, schema, lambda: iter(()), model.n_rounds_)
+    experiment = Experiment(model._config, stream, loop, model.state_)
     directory = SavedClassifier(folder, experiment, NAME, model.preprocessor_.to_json())
-    directory.config["data"] |= model._data | {"num_tasks": loop.round}
+    directory.config["data"] |= model._data | {"num_tasks": model.n_rounds_}
     model._labels = directory.write(model._position, model.rounds_, model._labels)
     return directory.finish("complete", write_pages)
 
@@ -56,14 +56,14 @@ class SavedClassifier(RunDirectory):
             self._go_on(position, labels)
         else:
             self.start()
-        loop = self.experiment.loop
+        round_ = self.state.round
         with self._writing():
             self.rounds, self._position = Rounds.of(rounds), position
-            self.labels = labels[1] if labels[0] == loop.round else 0
+            self.labels = labels[1] if labels[0] == round_ else 0
             texts = self.tables.plan_all(self.rounds)
             self._save(self.rounds, self.labels)
             self.tables.write(texts)
-        return loop.round, self.labels
+        return round_, self.labels
 
     def _go_on(self, position: Position, labels: tuple[int, int]) -> None:
         refuse_links(self.folder)
@@ -104,7 +104,7 @@ def load_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "classes_": np.sort(outcomes),
         "rounds_": saved.rounds,
         "n_features_in_": len(preprocessor.names),
-        "_loop": restored_loop(settings, schema, preprocessor, saved),
+        "state_": restored_state(loop_of(settings, schema), preprocessor, saved),
         "_position": saved.position,
         "_data": config["data"] | {"updates": max(config["data"].get("updates", 0), 1)},
         "_labels": (saved.position.num_tasks, saved.labels),

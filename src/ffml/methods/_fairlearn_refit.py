@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml.base import Array, Learner, Params, Problem
-from ffml.border import at_least, one_of, positive
-from ffml.methods._refit import needed, refitting, repeated
+from ffml.border import at_least, needed, one_of, positive
+from ffml.methods._refit import refitting, repeated
 from ffml.methods.classifiers import Balanced, Classifier, chosen, constant, logits_of
 from ffml.methods.rows import Rows
 from ffml.problem.classification import label_costs

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from ffml.base import Array, Batch, LabelledTask, Learner, Pair, Params, Problem
+from ffml.base import Array, Batch, LabelledTask, Learner, Pair, Params, Problem, plain
 from ffml.border import at_least, one_of, positive
 from ffml.methods._info import looked_at, nothing_seen
 from ffml.methods._inner import Inner, primal_dual_steps
@@ -129,10 +129,9 @@ def ffml(
     return Learner(
         init,
         adapt,
-        problem.apply,
+        lambda params, x: plain(problem.apply(params, x)),
         update,
         knowledge=lambda state: Pair(state.params, state.multipliers),
-        pair=lambda pair: pair,
     )
 
 

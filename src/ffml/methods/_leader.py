@@ -5,7 +5,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem
+from ffml.base import (
+    Array,
+    Batch,
+    Info,
+    LabelledTask,
+    Learner,
+    Params,
+    Problem,
+    Traits,
+    plain,
+)
 from ffml.border import at_least, positive
 from ffml.draws import generator
 from ffml.methods._newton import logistic_loss, minimised, minimised_wide
@@ -23,6 +33,11 @@ class Leader(NamedTuple):
     weights: np.ndarray  # (features + 1,) θ̄, the intercept last
     curvature: np.ndarray  # (features + 1, features + 1) P, or its diagonal, see `curvature`
     losses: np.ndarray  # (trusts,)
+
+    @property
+    def params(self) -> Params:
+        """θ̄, as a linear model has it."""
+        return {"w": self.weights[:-1], "b": self.weights[-1]}
 
 
 def leader(
@@ -104,7 +119,8 @@ def leader(
 
     def update(key: Array, state: Leader, task: LabelledTask, memory: LabelledTask):
         losses = tried(state, task, key)
-        info = Info(0.0, no_multiplier, no_multiplier, 1)
+        extra = {"trust": best_trust(losses)} if trust is None and losses.any() else None
+        info = Info(0.0, no_multiplier, no_multiplier, 1, extra)
         features, y, _, counted = rows_of_all(memory)
         if not 0 < y.sum() < len(y):
             return state._replace(losses=losses), info
@@ -121,31 +137,10 @@ def leader(
     return Learner(
         init,
         adapt,
-        lambda params, x: x[:, :width] @ params["w"] + params["b"],
+        lambda params, x: plain(x[:, :width] @ params["w"] + params["b"]),
         update,
         knowledge=lambda state: state,
-        pair=lambda state: Pair({"w": state.weights[:-1], "b": state.weights[-1]}, no_multiplier),
-        pure=False,
-        constrained=False,
-        remarks=lambda state: (
-            (_remark(trusted(state)),) if trust is None and state.losses.any() else ()
-        ),
-    )
-
-
-def _remark(trust: float) -> str:
-    """Say whether adapting to a task's own labels has paid.
-
-    >>> _remark(0.0)
-    'Adapting to the labels of each task did not pay: one model serves all tasks.'
-    """
-    if trust == 0:
-        return "Adapting to the labels of each task did not pay: one model serves all tasks."
-    if trust == 1:
-        return "Labels of a task count as much as those of the tasks before: tasks are much alike."
-    return (
-        f"Adapting to each task pays: each of its labels counts as much as {trust:g} of the tasks "
-        "before."
+        traits=Traits(pure=False, constrained=False),
     )
 
 

@@ -1,6 +1,6 @@
 """Follow the meta leader (m-FTML): meta-learning over memory, and no constraint."""
 
-from ffml.base import Learner, Problem
+from ffml.base import Learner, Problem, Traits
 from ffml.methods._ffml import ffml
 from ffml.methods._inner import Inner, gradient_steps
 from ffml.methods._stopping import Stop
@@ -57,4 +57,4 @@ def m_ftml(
         schedule=schedule,
         shots=shots,
     )
-    return learner._replace(constrained=False)
+    return learner._replace(traits=Traits(constrained=False))

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem
+from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem, plain
 from ffml.border import at_least, positive
 from ffml.methods._info import looked_at, nothing_seen
 from ffml.methods._primal_dual import project_to_ball
@@ -72,8 +72,7 @@ def online_learner(
     return Learner(
         init,
         adapt,
-        problem.apply,
+        lambda params, x: plain(problem.apply(params, x)),
         update,
         knowledge=lambda state: Pair(state.params, state.multipliers),
-        pair=lambda pair: pair,
     )

@@ -2,12 +2,22 @@
 
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ffml.base import Array, Batch, FFMLError, Info, LabelledTask, Learner, Pair, Params, Problem
+from ffml.base import (
+    Array,
+    Batch,
+    Info,
+    LabelledTask,
+    Learner,
+    Params,
+    Problem,
+    Traits,
+    plain,
+)
+from ffml.border import needed
 from ffml.methods.classifiers import Balanced, chosen, logits_of
 from ffml.methods.rows import Rows, rows_of
 
@@ -86,12 +96,10 @@ def refitting(
     return Learner(
         init,
         adapt,
-        lambda params, x: predict(params, x[:, :width]),
+        lambda params, x: plain(predict(params, x[:, :width])),
         update,
         knowledge=lambda state: state,
-        pair=lambda state: Pair({}, no_multiplier),
-        pure=False,
-        constrained=False,
+        traits=Traits(pure=False, constrained=False),
     )
 
 
@@ -138,14 +146,3 @@ def repeated(rows: Rows) -> Rows:
     """Write every row out as often as it counts, in double precision."""
     x, y, s = (np.repeat(part, rows.times, axis=0) for part in rows[:3])
     return Rows(x.astype(float), y, s, np.ones(len(y), np.int32))
-
-
-def needed(*modules: str) -> None:
-    """Refuse to go on without an optional library, before anything is learned."""
-    for name in modules:
-        try:
-            import_module(name)
-        except ImportError as error:
-            raise FFMLError(
-                f"this method needs {name}, which is not installed; pip install 'ffml[fairlearn]'"
-            ) from error

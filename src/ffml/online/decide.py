@@ -1,6 +1,6 @@
 """Decide about a task: adapt what a learner knows to the rows of the task that are labelled."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -44,11 +44,12 @@ def asked(
     return with_people(support, learner, people, draws(seed, round_, UNLABELLED))
 
 
-def decide(
+def adapt_to(
     learner: Learner,
     knowledge: Any,
     support: Batch,
     what: str,
+    step_sizes: Sequence[str] | None = (),
     adapt: Callable[[Any, Batch], Params] | None = None,
 ) -> Params:
     """Adapt to a task's support rows; return what `Learner.predict` decides by, on the host.
@@ -58,36 +59,39 @@ def decide(
         knowledge: what it knows, see `Learner.knowledge`.
         support: of `asked`.
         what: names the decision, should its numbers not be finite.
+        step_sizes: settings to lower then; None lets such numbers through.
         adapt: ``learner.adapt``, where it is compiled already.
 
     Raises:
         FFMLError: the numbers are not finite.
     """
     if adapt is None:
-        adapt = compiled(learner.adapt) if learner.pure else learner.adapt
+        adapt = compiled(learner.adapt) if learner.traits.pure else learner.adapt
     with one_thread():
         params = jax.device_get(adapt(knowledge, support))
-    refuse_divergence(learner, knowledge, params, support, what)
+    refuse_divergence(step_sizes, knowledge, params, support, what)
     return params
 
 
-def refuse_divergence(learner: Learner, before: Any, after: Any, given: Any, what: str) -> None:
+def refuse_divergence(
+    step_sizes: Sequence[str] | None, before: Any, after: Any, given: Any, what: str
+) -> None:
     """Refuse numbers that are no longer finite; those that never were are let through.
 
     Args:
-        learner: its step sizes are named.
-        before: the numbers that it started from.
+        step_sizes: settings to lower; None refuses nothing.
+        before: the numbers that a step started from.
         after: those that it came to.
         given: the rows that it learned from.
-        what: names the step that was taken.
+        what: names the step.
     """
-    if _finite(after) or not _finite(before):
+    if step_sizes is None or _finite(after) or not _finite(before):
         return
     if not _finite(given):
         raise FFMLError(
             f"{what} has features that are not finite; fill them in, or leave out those rows"
         )
-    raise divergence(what, learner.step_sizes)
+    raise divergence(what, step_sizes)
 
 
 def _finite(tree: Any) -> bool:

@@ -76,7 +76,7 @@ def with_people(support: Batch, learner: Learner, x: np.ndarray, rng: np.random.
 
     They are padded like `padded_batch`; of very many, some are taken at random.
     """
-    if not learner.uses_unlabelled:
+    if not learner.traits.uses_unlabelled:
         return support
     if len(x) > MOST_UNLABELLED:
         x = x[np.sort(rng.permutation(len(x))[:MOST_UNLABELLED])]
@@ -112,12 +112,9 @@ def decisions(learner: Learner, params: Params, task: Task, rows: np.ndarray) ->
     """Decide about rows, padded like `padded_batch`."""
     missing = bucket(len(rows), SMALLEST_BUCKET) - len(rows)
     x = np.pad(task.x[rows], ((0, missing), (0, 0)))
-    logits = np.asarray(learner.predict(params, x), np.float32)
-    chances = _probabilities(learner, params, x, logits)
-    free = logits if learner.unpriced is None else np.asarray(learner.unpriced(params, x))
-    return Decided(
-        rows, logits[: len(rows)], np.asarray(chances[: len(rows)], float), free[: len(rows)] > 0
-    )
+    said = [np.asarray(part)[: len(rows)] for part in learner.predict(params, x)]
+    logits, probability, unpriced = said
+    return Decided(rows, logits.astype(np.float32), probability.astype(float), unpriced > 0)
 
 
 def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decided) -> Judgement:
@@ -161,15 +158,6 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
 
 def _ceilings(found: metrics.Judgement) -> np.ndarray:
     return np.array([found.values["dp_ceiling"], found.values["eo_ceiling"]])
-
-
-def _probabilities(
-    learner: Learner, params: Params, x: np.ndarray, logits: np.ndarray
-) -> np.ndarray:
-    """Return the probabilities of label 1 that people are told: the learner's, or the logits'."""
-    if learner.chances is not None:
-        return np.asarray(learner.chances(params, x))
-    return 1 / (1 + np.exp(-np.clip(logits.astype(float), -80, 80)))
 
 
 def not_judged(problem: Problem, schema: Schema, why: str = "not judged") -> Judgement:

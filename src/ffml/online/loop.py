@@ -1,17 +1,30 @@
-"""The online loop: play, be judged, learn."""
+"""The online loop: decide, be judged, learn. A round takes a value and returns the next one."""
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from ffml.base import FFMLError, LabelledTask, Learner, Pair, Params, Problem, Schema, Stream, Task
+from ffml.base import (
+    Features,
+    FFMLError,
+    LabelledTask,
+    Learner,
+    Pair,
+    Params,
+    Problem,
+    Schema,
+    Stream,
+    Task,
+    pair_of,
+)
 from ffml.border import at_least
 from ffml.draws import DRAW, KEEP, SPLIT, draws
-from ffml.online.decide import asked, decide, refuse_divergence
+from ffml.online.decide import adapt_to, asked, refuse_divergence
 from ffml.online.drift import Drift, InputWatch
 from ffml.online.judge import (
     NO_DECISION,
@@ -24,36 +37,19 @@ from ffml.online.judge import (
     not_judged,
     split_rows,
 )
-from ffml.online.memory import Memory, MemorySettings, padded_rows
+from ffml.online.memory import (
+    Memory,
+    MemorySettings,
+    draw_tasks,
+    padded_rows,
+    padded_tasks,
+    remember,
+)
+from ffml.online.state import LoopState, Round
 from ffml.online.waiting import Waiting, labelled_rows, split_by_label
 from ffml.runtime import compiled, shard_tasks
 from ffml.tables.scaling import RunningScaler
 from ffml.threads import one_thread
-
-
-@dataclass(frozen=True)
-class Round:
-    """What happened in one round: how the decision was judged, and what was learned."""
-
-    round: int
-    task: str
-    n_rows: int
-    n_support: int  # labelled rows that the decision was adapted to; 0 if it was not judged
-    n_validation: int  # rows that judged it; 0 if it was not judged
-    metrics: dict[str, float]  # see `ffml.metrics.judge`, and loss, dbc; NaN where undefined
-    undefined: dict[str, str]  # metric -> why it is undefined
-    tables: dict[str, np.ndarray]  # sensitive column -> counts[group, label, decision]
-    reliability: np.ndarray  # (10, 3) counts by tenths of probability
-    constraint: np.ndarray  # (m,) on the validation rows, NaN where not measurable
-    multipliers: np.ndarray  # (m,) after learning
-    violation: np.ndarray  # (m,) Σ_t g_i so far
-    clipped_violation: np.ndarray  # (m,) Σ_t [g_i]₊ so far
-    iterations: int
-    seconds: float
-    drift: tuple[Drift, ...] = ()  # inputs that differ from those of the tasks before
-    unpriced: dict[str, np.ndarray] = field(default_factory=dict)  # as tables, without any price
-    n_unlabelled: int = 0  # people decided about whose labels are not there yet
-    ceilings: dict[str, np.ndarray] = field(default_factory=dict)  # column -> those of DP and EO
 
 
 def check_judging(validation_fraction: float, shots: int, judge_min_rows: int) -> None:
@@ -64,14 +60,14 @@ def check_judging(validation_fraction: float, shots: int, judge_min_rows: int) -
     at_least(0, judge_min_rows=judge_min_rows)
 
 
-@dataclass
-class OnlineLoop:
-    """Plays one task after another. Everything that the next round needs is in its fields.
+@dataclass(frozen=True)
+class Loop:
+    """How one task after another is played; what is known in between is a `LoopState`.
 
     In round t the learner decides with what it knew before (adapted to the task's support
     rows), is judged on the validation rows, and only then sees the whole task. Rounds up to
     ``judge_after``, and those with fewer validation rows than ``judge_min_rows``, are learned from
-    without a decision: some methods take long to decide. A round that fails changes nothing.
+    without a decision: some methods take long to decide.
 
     Labels may come later. With a ``label_delay`` of d the labels of round t are known after the
     decision of round t + d: nothing supports a decision, all rows judge it, and the task is learned
@@ -82,6 +78,7 @@ class OnlineLoop:
     problem: Problem
     learner: Learner
     schema: Schema
+    features: Features | None = None  # columns to be added to what is told of people
     seed: int = 0
     validation_fraction: float = 0.5
     shots: int = 100
@@ -89,205 +86,179 @@ class OnlineLoop:
     judge_after: int = 0
     judge_min_rows: int = 0
     label_delay: int = 0
-    scaler: RunningScaler | None = None  # None: the stream's features are standardised already
-    watch: InputWatch | None = None  # None: inputs are not watched for changes
-    round: int = 0
-    state: Any = None
-    waiting: tuple[Waiting, ...] = ()  # tasks that wait for labels
-    decided: Decided = NO_DECISION  # in the last round
-    memory: Memory = field(init=False)
-    violation: np.ndarray = field(init=False)
-    clipped_violation: np.ndarray = field(init=False)
+    step_sizes: tuple[str, ...] | None = ()  # settings to lower on divergence; None: go on
 
     def __post_init__(self) -> None:
         check_judging(self.validation_fraction, self.shots, self.judge_min_rows)
         at_least(0, judge_after=self.judge_after, label_delay=self.label_delay)
-        program = compiled if self.learner.pure else (lambda function: function)
-        self._adapt, self._update = program(self.learner.adapt), program(self.learner.update)
-        self._key = jax.random.key(self.seed)
-        if self.state is None:
-            init = program(self.learner.init)
-            self.state = jax.device_get(init(jax.random.fold_in(self._key, 0)))
-        self.memory = Memory(self.schema, self.memory_settings)
-        self.violation = np.zeros(self.problem.num_constraints)
-        self.clipped_violation = np.zeros(self.problem.num_constraints)
+        self.memory_settings.validate()
 
-    def step(self, task: Task) -> Round:
-        """Play one round: adapt, be judged, learn.
+    @cached_property
+    def adapt(self) -> Any:
+        """``learner.adapt``, compiled if it can be."""
+        return compiled(self.learner.adapt) if self.learner.traits.pure else self.learner.adapt
 
-        Raises:
-            FFMLError: the learner's numbers are no longer finite. The loop is as it was before.
-        """
-        before, tasks, seen = vars(self).copy(), self.memory.tasks.copy(), self.memory.seen
-        try:
-            with one_thread():
-                return self._played(task)
-        except BaseException:
-            vars(self).update(before)
-            self.memory.tasks, self.memory.seen = tasks, seen
-            raise
+    @cached_property
+    def update(self) -> Any:
+        """``learner.update``, compiled if it can be."""
+        return compiled(self.learner.update) if self.learner.traits.pure else self.learner.update
 
-    def _played(self, task: Task) -> Round:
-        start = time.perf_counter()
-        self.round += 1
-        drift = self._watched(task)
-        revealed = task._replace(x=self.learner.describe(self.knowledge, task.x))
-        task = self._standardised(revealed)
-        rows, self.decided = self._split(task), NO_DECISION
-        is_judged = self.round > self.judge_after and len(rows.validation) >= self.judge_min_rows
-        if is_judged or (task.y < 0).any():
-            judgement = self._judged(task, rows)
-        else:
-            rows, judgement = NOBODY, not_judged(self.problem, self.schema)
+    def key(self, round_: int) -> Any:
+        """Return JAX's random numbers of a round."""
+        return jax.random.fold_in(jax.random.key(self.seed), round_)
+
+
+class Arrived(NamedTuple):
+    """A task at the beginning of its round."""
+
+    task: Task  # features standardised, with the columns that were added
+    as_it_came: Task  # the same before they were standardised
+    rows: Split  # who supports the decision and who is decided about
+    drift: tuple[Drift, ...]
+
+
+class Learned(NamedTuple):
+    """What learning took, and the numbers that a method wants to show."""
+
+    iterations: int
+    extra: dict[str, float]
+
+
+def start(
+    loop: Loop, scaler: RunningScaler | None = None, watch: InputWatch | None = None
+) -> LoopState:
+    """Return what is known before the first round."""
+    init = compiled(loop.learner.init) if loop.learner.traits.pure else loop.learner.init
+    learner = jax.device_get(init(loop.key(0)))
+    features = None if loop.features is None else loop.features.init()
+    nothing = np.zeros(loop.problem.num_constraints)
+    return LoopState(0, learner, features, scaler, watch, Memory(), (), nothing, nothing)
+
+
+def step(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Round]:
+    """Play one round: adapt, be judged, learn.
+
+    Raises:
+        FFMLError: the learner's numbers are no longer finite.
+    """
+    with one_thread():
+        began = time.perf_counter()
+        state, arrived = arrive(loop, state, task)
+        rows, decided, judgement = _judged(loop, state, arrived)
         measured = np.nan_to_num(judgement.constraint)
-        self.violation = self.violation + measured
-        self.clipped_violation = self.clipped_violation + np.maximum(measured, 0)
-        iterations = self._learn_or_wait(revealed)
+        state = state._replace(
+            violation=state.violation + measured,
+            clipped_violation=state.clipped_violation + np.maximum(measured, 0),
+        )
+        state, learned = learn_or_wait(loop, state, arrived.as_it_came, decided)
         labels, judging = task.y[rows.support], task.y[rows.validation]
-        return Round(
-            round=self.round,
+        return state, Round(
+            round=state.round,
             task=task.name,
             n_rows=len(task.y),
-            n_support=sum(min(self.shots, int((labels == label).sum())) for label in (0, 1)),
+            n_support=sum(min(loop.shots, int((labels == label).sum())) for label in (0, 1)),
             n_validation=int((judging >= 0).sum()),
             n_unlabelled=int((judging < 0).sum()),
-            metrics=judgement.metrics,
-            undefined=judgement.undefined,
-            tables=judgement.tables,
-            reliability=judgement.reliability,
-            unpriced=judgement.unpriced,
-            ceilings=judgement.ceilings,
-            constraint=judgement.constraint,
-            multipliers=np.asarray(self.pair.multipliers),
-            violation=self.violation,
-            clipped_violation=self.clipped_violation,
-            iterations=iterations,
-            seconds=time.perf_counter() - start,
-            drift=drift,
+            **judgement._asdict(),
+            multipliers=np.asarray(pair(loop, state).multipliers),
+            violation=state.violation,
+            clipped_violation=state.clipped_violation,
+            **learned._asdict(),
+            seconds=time.perf_counter() - began,
+            drift=arrived.drift,
+            decided=decided,
         )
 
-    @property
-    def knowledge(self) -> Any:
-        """What the learner's decisions need of its state."""
-        return jax.device_get(self.learner.knowledge(self.state))
 
-    @property
-    def pair(self) -> Pair:
-        """θ and λ, as they are now."""
-        return self.learner.pair(self.knowledge)
+def knowledge(loop: Loop, state: LoopState) -> Any:
+    """Return what the learner's decisions need of its state."""
+    return jax.device_get(loop.learner.knowledge(state.learner))
 
-    def prepared(self, x: np.ndarray) -> np.ndarray:
-        """Describe and standardise features of people that the loop has not met, as they came."""
-        described = self.learner.describe(self.knowledge, x)
-        return described if self.scaler is None else self.scaler.transform(described)
 
-    def decide(
-        self,
-        task: Task,
-        rows: np.ndarray | None = None,
-        people: np.ndarray | None = None,
-        round_: int | None = None,
-        what: str = "the adaptation",
-    ) -> Params:
-        """Decide about a task whose features are `prepared`; nothing changes.
+def pair(loop: Loop, state: LoopState) -> Pair:
+    """Return θ and λ, as they are now."""
+    return pair_of(knowledge(loop, state), loop.problem.num_constraints)
 
-        Args:
-            task: some of its rows are labelled.
-            rows: positions of the labelled rows; None means all.
-            people: features of the people to be decided about, if known.
-            round_: the round to draw as; None means the next.
-            what: names the decision, should its numbers not be finite.
-        """
-        support = asked(
-            self.learner,
-            self.schema,
-            task,
-            shots=self.shots,
-            seed=self.seed,
-            round_=self.round + 1 if round_ is None else round_,
-            rows=rows,
-            people=people,
-        )
-        return decide(self.learner, self.knowledge, support, what, self._adapt)
 
-    def _judged(self, task: Task, rows: Split) -> Judgement:
-        where, people = self._where(task), task.x[rows.validation]
-        params = self.decide(task, rows.support, people, self.round, where)
-        with np.errstate(over="ignore", invalid="ignore"):  # seen in the logits
-            decided = decisions(self.learner, params, task, rows.validation)
-            judged = judge_decisions(self.problem, self.schema, task, decided)
-        refuse_divergence(self.learner, self.state, decided.logits, task.x, where)
-        self.decided = decided
-        return judged
+def prepared(loop: Loop, state: LoopState, x: np.ndarray) -> np.ndarray:
+    """Describe and standardise features of people that the loop has not met, as they came."""
+    return _scaled(state, _described(loop, state, x))
 
-    def _split(self, task: Task) -> Split:
-        """Say who supports the decision and who is decided about."""
-        if self.label_delay:
-            return Split(np.arange(0), np.arange(len(task.y)))
-        if (task.y < 0).any():
-            return split_by_label(task.y)
-        return split_rows(len(task.y), self.validation_fraction, self._rng(SPLIT))
 
-    def _watched(self, task: Task) -> tuple[Drift, ...]:
-        if self.watch is None:
-            return ()
-        found = tuple(self.watch.compare(task))
-        self.watch = self.watch.update(task)
-        return found
+def arrive(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Arrived]:
+    """Begin a round: describe and standardise the task, and split its rows."""
+    drift = () if state.watch is None else tuple(state.watch.compare(task))
+    described = task._replace(x=_described(loop, state, task.x))
+    state = state._replace(
+        round=state.round + 1,
+        watch=state.watch and state.watch.update(task),
+        scaler=state.scaler and state.scaler.update(described.x),
+    )
+    standardised = described._replace(x=_scaled(state, described.x))
+    return state, Arrived(standardised, described, _split(loop, state, task), drift)
 
-    def _standardised(self, task: Task) -> Task:
-        if self.scaler is None:
-            return task
-        self.scaler = self.scaler.update(task.x)
-        return task._replace(x=self.scaler.transform(task.x))
 
-    def _scaled(self, task: LabelledTask) -> LabelledTask:
-        return task if self.scaler is None else task._replace(x=self.scaler.transform(task.x))
+def decide(
+    loop: Loop,
+    state: LoopState,
+    task: Task,
+    rows: np.ndarray | None = None,
+    people: np.ndarray | None = None,
+    round_: int | None = None,
+    what: str = "the adaptation",
+) -> Params:
+    """Decide about a task whose features are `prepared`.
 
-    def _learn_or_wait(self, task: Task) -> int:
-        if not self.label_delay and (task.y >= 0).all():
-            return self._learn(task, self.round)
-        self.waiting = (*self.waiting, Waiting(self.round, task, self.decided))
-        return self.learn_due()
+    Args:
+        loop: how it is played.
+        state: what is known.
+        task: some of its rows are labelled.
+        rows: positions of the labelled rows; None means all.
+        people: features of the people to be decided about, if known.
+        round_: the round to draw as; None means the next.
+        what: names the decision, should its numbers not be finite.
+    """
+    support = asked(
+        loop.learner,
+        loop.schema,
+        task,
+        shots=loop.shots,
+        seed=loop.seed,
+        round_=state.round + 1 if round_ is None else round_,
+        rows=rows,
+        people=people,
+    )
+    known = knowledge(loop, state)
+    return adapt_to(loop.learner, known, support, what, loop.step_sizes, loop.adapt)
 
-    def learn_due(self) -> int:
-        """Learn from the waiting tasks whose labels are there; return the steps taken."""
-        iterations = 0
-        for one in self.waiting:
-            if one.is_due(self.round, self.label_delay, self.shots):
-                iterations += self._learn(labelled_rows(one.task), one.round)
-                done = one._replace(learned=True)
-                left = (done if other is one else other for other in self.waiting)
-                self.waiting = tuple(w for w in left if not (w.learned and w.complete))
-        return iterations
 
-    def _learn(self, task: Task, round_: int) -> int:
-        """Remember the task of a round as it came, and learn from a draw of those remembered."""
-        kept = self.memory.add(task, draws(self.seed, round_, KEEP))
-        tasks = self.memory.draw(draws(self.seed, round_, DRAW))
-        key = jax.random.fold_in(self._key, round_)
-        newest = padded_rows(self._scaled(kept), self.memory_settings.rows_per_task)
-        drawn = self.memory.padded([self._scaled(task) for task in tasks])
-        # Between rounds the state is on the host: the same kind of argument every time, so the
-        # first round compiles and no later one does.
-        if self.learner.pure:
-            drawn = shard_tasks(drawn)
-        state, info = jax.device_get(self._update(key, self.state, newest, drawn))
-        if self.learner.study is not None:
-            as_they_came = drawn if self.scaler is None else self.memory.padded(tasks)
-            state = self.learner.study(key, state, as_they_came)
-        self._refuse_divergence(task, state)
-        self.state = state
-        return int(info.iterations)
+def is_judged(loop: Loop, state: LoopState, arrived: Arrived) -> bool:
+    """Tell whether the round that has begun is judged, rather than only learned from."""
+    judges = len(arrived.rows.validation) >= loop.judge_min_rows
+    return (state.round > loop.judge_after and judges) or bool((arrived.task.y < 0).any())
 
-    def _refuse_divergence(self, task: Task, state: Any) -> None:
-        refuse_divergence(self.learner, self.state, state, task.x, self._where(task))
 
-    def _where(self, task: Task) -> str:
-        return f"round {self.round} (task '{task.name}')"
+def learn_or_wait(
+    loop: Loop, state: LoopState, task: Task, decided: Decided
+) -> tuple[LoopState, Learned]:
+    """End a round: learn from its task as it came, or let it wait for labels."""
+    if not loop.label_delay and (task.y >= 0).all():
+        return _learn(loop, state, task, state.round)
+    waiting = (*state.waiting, Waiting(state.round, task, decided))
+    return learn_due(loop, state._replace(waiting=waiting))
 
-    def _rng(self, purpose: int) -> np.random.Generator:
-        return draws(self.seed, self.round, purpose)
+
+def learn_due(loop: Loop, state: LoopState) -> tuple[LoopState, Learned]:
+    """Learn from the waiting tasks whose labels are there."""
+    total = Learned(0, {})
+    for one in state.waiting:
+        if one.is_due(state.round, loop.label_delay, loop.shots):
+            state, learned = _learn(loop, state, labelled_rows(one.task), one.round)
+            total = Learned(total.iterations + learned.iterations, learned.extra)
+            left = (w._replace(learned=True) if w is one else w for w in state.waiting)
+            waiting = tuple(w for w in left if not (w.learned and w.complete))
+            state = state._replace(waiting=waiting)
+    return state, total
 
 
 def play(problem: Problem, learner: Learner, stream: Stream, **settings: Any) -> Iterator[Round]:
@@ -298,8 +269,72 @@ def play(problem: Problem, learner: Learner, stream: Stream, **settings: Any) ->
         learner: the method, built for that problem.
         stream: the tasks in their order.
         **settings: ``seed``, ``validation_fraction``, ``shots``, ``memory_settings``,
-            ``judge_after`` and ``judge_min_rows`` of `OnlineLoop`.
+            ``judge_after`` and ``judge_min_rows`` of `Loop`.
     """
-    loop = OnlineLoop(problem, learner, stream.schema, **settings)
+    loop = Loop(problem, learner, stream.schema, **settings)
+    state = start(loop)
     for task in stream.tasks():
-        yield loop.step(task)
+        state, record = step(loop, state, task)
+        yield record
+
+
+def _described(loop: Loop, state: LoopState, x: np.ndarray) -> np.ndarray:
+    return x if loop.features is None else loop.features.describe(state.features, x)
+
+
+def _scaled(state: LoopState, x: np.ndarray) -> np.ndarray:
+    return x if state.scaler is None else state.scaler.transform(x)
+
+
+def _split(loop: Loop, state: LoopState, task: Task) -> Split:
+    if loop.label_delay:
+        return Split(np.arange(0), np.arange(len(task.y)))
+    if (task.y < 0).any():
+        return split_by_label(task.y)
+    rng = draws(loop.seed, state.round, SPLIT)
+    return split_rows(len(task.y), loop.validation_fraction, rng)
+
+
+def _judged(loop: Loop, state: LoopState, arrived: Arrived) -> tuple[Split, Decided, Judgement]:
+    task, rows = arrived.task, arrived.rows
+    if not is_judged(loop, state, arrived):
+        return NOBODY, NO_DECISION, not_judged(loop.problem, loop.schema)
+    where, people = _where(state, task), task.x[rows.validation]
+    params = decide(loop, state, task, rows.support, people, state.round, where)
+    with np.errstate(over="ignore", invalid="ignore"):  # seen in the logits
+        decided = decisions(loop.learner, params, task, rows.validation)
+        judged = judge_decisions(loop.problem, loop.schema, task, decided)
+    refuse_divergence(loop.step_sizes, state.learner, decided.logits, task.x, where)
+    return rows, decided, judged
+
+
+def _learn(loop: Loop, state: LoopState, task: Task, round_: int) -> tuple[LoopState, Learned]:
+    """Remember the task of a round as it came, and learn from a draw of those remembered."""
+    settings, key, width = loop.memory_settings, loop.key(round_), len(loop.schema.features)
+    rng = draws(loop.seed, round_, KEEP)
+    memory, kept = remember(state.memory, task, loop.schema, settings, rng)
+    tasks = draw_tasks(memory, settings, draws(loop.seed, round_, DRAW))
+
+    def scaled(task: LabelledTask) -> LabelledTask:
+        return task._replace(x=_scaled(state, task.x))
+
+    newest = padded_rows(scaled(kept), settings.rows_per_task)
+    drawn = padded_tasks([scaled(task) for task in tasks], settings, width)
+    # Between rounds the state is on the host: the same kind of argument every time, so the
+    # first round compiles and no later one does.
+    shared = shard_tasks(drawn) if loop.learner.traits.pure else drawn
+    learner, info = jax.device_get(loop.update(key, state.learner, newest, shared))
+    features = state.features
+    if loop.features is not None:
+        as_they_came = drawn if state.scaler is None else padded_tasks(tasks, settings, width)
+        features = loop.features.fit(key, features, kept, as_they_came)
+    where = _where(state, task)
+    refuse_divergence(loop.step_sizes, state.learner, (learner, features), task.x, where)
+    state = state._replace(learner=learner, features=features, memory=memory)
+    return state, Learned(
+        int(info.iterations), {k: float(v) for k, v in (info.extra or {}).items()}
+    )
+
+
+def _where(state: LoopState, task: Task) -> str:
+    return f"round {state.round} (task '{task.name}')"

@@ -53,62 +53,61 @@ class MemorySettings(NamedTuple):
         return self
 
 
-class Memory:
-    """The tasks kept so far, ragged, on the host; `draw` makes fixed shapes for the device."""
+class Memory(NamedTuple):
+    """The tasks kept so far, each with just its own rows, and how many there were."""
 
-    def __init__(self, schema: Schema, settings: MemorySettings) -> None:
-        self.schema = schema
-        self.settings = settings.validate()
-        self.tasks: list[LabelledTask] = []  # each with just its own rows
-        self.seen = 0
+    tasks: tuple[LabelledTask, ...] = ()
+    seen: int = 0
 
-    def add(self, task: Task, rng: np.random.Generator) -> LabelledTask:
-        """Remember a task, forgetting another one if the policy says so; return what was kept."""
-        kept = bounded(task, self.schema, self.settings.rows_per_task, rng)
-        forget = None
-        if len(self.tasks) >= self.settings.capacity:
-            forget = POLICIES[self.settings.policy](self.seen, self.settings.capacity, rng)
-        self.seen += 1
-        self.tasks.append(kept)
+
+def remember(
+    memory: Memory, task: Task, schema: Schema, settings: MemorySettings, rng: np.random.Generator
+) -> tuple[Memory, LabelledTask]:
+    """Keep a task, and forget another one if the policy says so; also return what was kept."""
+    kept = bounded(task, schema, settings.rows_per_task, rng)
+    tasks = [*memory.tasks, kept]
+    if len(memory.tasks) >= settings.capacity:
+        forget = POLICIES[settings.policy](memory.seen, settings.capacity, rng)
         if forget is not None:
-            del self.tasks[forget]
-        return kept
+            del tasks[forget]
+    return Memory(tuple(tasks), memory.seen + 1), kept
 
-    def draw(self, rng: np.random.Generator) -> list[LabelledTask]:
-        """Draw a round's tasks: all of them, or |U| at random once there are more."""
-        chosen = np.arange(len(self.tasks))
-        if len(self.tasks) > self.settings.tasks_per_round:
-            chosen = rng.choice(len(self.tasks), self.settings.tasks_per_round, replace=False)
-        return [self.tasks[i] for i in np.sort(chosen)]
 
-    def padded(self, tasks: Sequence[LabelledTask]) -> LabelledTask:
-        """Put tasks of a draw into one array each, padded with zeros.
+def draw_tasks(
+    memory: Memory, settings: MemorySettings, rng: np.random.Generator
+) -> list[LabelledTask]:
+    """Draw a round's tasks: all of them, or |U| at random once there are more."""
+    chosen = np.arange(len(memory.tasks))
+    if len(memory.tasks) > settings.tasks_per_round:
+        chosen = rng.choice(len(memory.tasks), settings.tasks_per_round, replace=False)
+    return [memory.tasks[i] for i in np.sort(chosen)]
 
-        The shapes depend on the settings alone, so nothing recompiles as tasks arrive. Where that
-        would take more than `MOST_PADDED_BYTES`, there are only as many places as the next power
-        of four above what is drawn, so that a few shapes are compiled.
-        """
-        slots, rows = self._shape(tasks)
-        first = tasks[0]
-        # Zeros that nobody touches take no time and no memory.
-        all_tasks = LabelledTask(
-            np.zeros((slots, rows, *first.x.shape[1:]), first.x.dtype),
-            np.zeros((slots, rows, *first.s.shape[1:]), first.s.dtype),
-            np.zeros((slots, *first.counts.shape), first.counts.dtype),
-            np.zeros((slots, *first.totals.shape), first.totals.dtype),
-        )
-        for i, task in enumerate(tasks):
-            for places, leaf in zip(all_tasks, task, strict=True):
-                places[i, : len(leaf)] = leaf
-        return all_tasks
 
-    def _shape(self, tasks: Sequence[LabelledTask]) -> tuple[int, int]:
-        """Return the places for tasks, and those for the rows of each."""
-        slots, rows = self.settings.tasks_per_round, self.settings.rows_per_task
-        if slots * rows * len(self.schema.features) * 4 <= MOST_PADDED_BYTES:
-            return slots, rows
+def padded_tasks(
+    tasks: Sequence[LabelledTask], settings: MemorySettings, num_features: int
+) -> LabelledTask:
+    """Put tasks of a draw into one array each, padded with zeros.
+
+    The shapes depend on the settings alone, so nothing recompiles as tasks arrive. Where that
+    would take more than `MOST_PADDED_BYTES`, there are only as many places as the next power
+    of four above what is drawn, so that a few shapes are compiled.
+    """
+    slots, rows = settings.tasks_per_round, settings.rows_per_task
+    if slots * rows * num_features * 4 > MOST_PADDED_BYTES:
         longest = max(len(task.x) for task in tasks)
-        return min(slots, bucket(len(tasks), 2)), min(rows, bucket(longest, 64))
+        slots, rows = min(slots, bucket(len(tasks), 2)), min(rows, bucket(longest, 64))
+    first = tasks[0]
+    # Zeros that nobody touches take no time and no memory.
+    all_tasks = LabelledTask(
+        np.zeros((slots, rows, *first.x.shape[1:]), first.x.dtype),
+        np.zeros((slots, rows, *first.s.shape[1:]), first.s.dtype),
+        np.zeros((slots, *first.counts.shape), first.counts.dtype),
+        np.zeros((slots, *first.totals.shape), first.totals.dtype),
+    )
+    for i, task in enumerate(tasks):
+        for places, leaf in zip(all_tasks, task, strict=True):
+            places[i, : len(leaf)] = leaf
+    return all_tasks
 
 
 def bucket(size: int, smallest: int) -> int:

@@ -4,15 +4,16 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ffml.base import FFMLError, Learner, Problem, Schema, SensitiveColumn, Stream
+from ffml.base import Features, FFMLError, Learner, Problem, Schema, SensitiveColumn, Stream
 from ffml.border import at_least
 from ffml.datasets.augmentation import augmented
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
-from ffml.online.loop import OnlineLoop, check_judging
+from ffml.online.loop import Loop, check_judging, start
 from ffml.online.memory import MemorySettings
+from ffml.online.state import LoopState
 from ffml.recipe.config import RunConfig, check_settings
-from ffml.recipe.recipes import build_learner, build_problem
+from ffml.recipe.recipes import build_features, build_method, build_problem, step_sizes
 from ffml.recipe.sources import open_stream
 from ffml.tables import Source, TableStream
 from ffml.tables.scaling import RunningScaler
@@ -21,7 +22,15 @@ from ffml.tables.scaling import RunningScaler
 SMALLEST_SCHEMA = Schema(("feature",), (SensitiveColumn("group", ("a", "b")),))
 
 
-Functions = Callable[[RunConfig, Schema], tuple[Problem, Learner]]
+class Built(NamedTuple):
+    """The functions of a run."""
+
+    problem: Problem
+    learner: Learner
+    features: Features | None
+
+
+Functions = Callable[[RunConfig, Schema], Built]
 
 
 class Experiment(NamedTuple):
@@ -29,8 +38,13 @@ class Experiment(NamedTuple):
 
     config: RunConfig
     stream: Stream
-    problem: Problem
-    loop: OnlineLoop
+    loop: Loop
+    state: LoopState  # before the first round
+
+    @property
+    def problem(self) -> Problem:
+        """What is minimised and what is constrained."""
+        return self.loop.problem
 
 
 def build(
@@ -73,25 +87,24 @@ def check_config(config: RunConfig) -> None:
         raise FFMLError(f"judge_from must be at least 0 and below 1, got {config.judge_from}")
 
 
-def build_for(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
+def build_for(config: RunConfig, schema: Schema) -> Built:
     """State the problem for a stream of this schema, and build the recipe that solves it."""
-    problem = build_problem(config.recipe, schema, config.asked)
-    return problem, build_learner(config.recipe, problem, config.shots)
+    recipe = config.recipe
+    problem, features = (
+        build_problem(recipe, schema, config.asked),
+        build_features(recipe, schema),
+    )
+    told = problem if features is None else problem._replace(schema=features.schema)
+    return Built(problem, build_method(recipe, config.shots)(told), features)
 
 
-def build_loop(
-    config: RunConfig,
-    problem: Problem,
-    learner: Learner,
-    scaler: RunningScaler | None = None,
-    judge_after: int = 0,
-    watch: InputWatch | None = None,
-) -> OnlineLoop:
-    """Put the loop together; a ``scaler`` is for streams whose features are not standardised."""
-    return OnlineLoop(
-        problem,
-        learner,
-        problem.schema,
+def build_loop(config: RunConfig, built: Built, schema: Schema, judge_after: int = 0) -> Loop:
+    """Put the loop together, for tasks of this schema."""
+    return Loop(
+        built.problem,
+        built.learner,
+        schema,
+        built.features,
         seed=config.seed,
         validation_fraction=config.validation_fraction,
         shots=config.shots,
@@ -99,8 +112,7 @@ def build_loop(
         judge_after=judge_after,
         judge_min_rows=config.judge_min_rows,
         label_delay=config.label_delay,
-        scaler=scaler,
-        watch=watch,
+        step_sizes=step_sizes(config.recipe),
     )
 
 
@@ -125,11 +137,10 @@ def assemble(
                 "data sets are; leave it out for a table of your own"
             )
         stream = augmented(stream, config.augment_to, config.seed)
-    problem, learner = (functions or build_for)(config, stream.schema)
-    unjudged = last_unjudged_round(config, stream)
+    built = (functions or build_for)(config, stream.schema)
+    loop = build_loop(config, built, stream.schema, last_unjudged_round(config, stream))
     watch = InputWatch.of(stream.preprocessor) if isinstance(stream, TableStream) else None
-    loop = build_loop(config, problem, learner, scaler, unjudged, watch)
-    return Experiment(config, stream, problem, loop)
+    return Experiment(config, stream, loop, start(loop, scaler, watch))
 
 
 def num_rounds(config: RunConfig, stream: Stream) -> int | None:

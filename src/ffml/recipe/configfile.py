@@ -59,8 +59,7 @@ def _recipes() -> list["Recipe"]:
     """Return recipes that have all settings between them."""
     from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
     from ffml.problem.models import MODELS
-    from ffml.recipe.recipes import Recipe
-    from ffml.wrappers import WRAPPERS
+    from ffml.recipe.recipes import Recipe, additions
 
     parts = [
         Recipe(method, settings={slot: part})
@@ -69,7 +68,7 @@ def _recipes() -> list["Recipe"]:
         for part in PARTS[slot]
     ]
     models = [Recipe(settings={"model": model}) for model in MODELS]
-    return [*(Recipe(method, tuple(WRAPPERS)) for method in METHODS), *parts, *models]
+    return [*(Recipe(method, tuple(additions())) for method in METHODS), *parts, *models]
 
 
 def refuse_unknown_settings(names: Iterable[str]) -> None:

@@ -1,8 +1,8 @@
-"""A recipe is data: a method, its parts, wrappers around it, and settings of all of these by name.
+"""A recipe is data: a method, its parts, wrappers, features, and settings of all of these by name.
 
 Names of settings are dotted. ``outer_lr`` is the method's own; ``inner`` names a part of it and
 ``inner.lr`` is that part's; ``model``, ``model.hidden``; ``problem.l2``; ``notion.temperature``;
-``corrected.memory`` is a wrapper's.
+``corrected.memory`` is a wrapper's, ``boosted.growth`` is that of features.
 """
 
 import inspect
@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from ffml.base import FFMLError, Learner, Method, Problem, Ratio, Schema
+from ffml.base import Features, FFMLError, Method, Problem, Ratio, Schema
 from ffml.border import one_of
+from ffml.features import FEATURES
 from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
 from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS, demographic_parity
-from ffml.wrappers import OUTERMOST, WRAPPERS
+from ffml.wrappers import WRAPPERS
 
 # What is no setting of a factory: what it is applied to, and what the run itself decides.
 _GIVEN = ("problem", "method", "schema", "model", "constraints", "bound", "shots", *PARTS)
@@ -39,8 +40,8 @@ class Recipe:
 
     Args:
         method: a name of `ffml.methods.METHODS`.
-        wrappers: names of `ffml.wrappers.WRAPPERS`, the first one innermost; those of `OUTERMOST`
-            go around all others, wherever they are named.
+        wrappers: names of `ffml.wrappers.WRAPPERS`, the first one innermost, and perhaps one of
+            `ffml.features.FEATURES`.
         settings: by dotted name; what is not given has its default.
     """
 
@@ -55,9 +56,19 @@ class Recipe:
         refuse_other_kinds({slot: name}, {slot: str})
         return name
 
+    @property
+    def features(self) -> str | None:
+        """The name of the features among the wrappers, if there is one."""
+        return next((name for name in self.wrappers if name in FEATURES), None)
+
     def values(self) -> dict[str, Any]:
         """Return all settings, with defaults filled in."""
         return {name: s.default for name, s in known_settings(self).items()} | self.settings
+
+
+def additions() -> dict[str, Callable[..., Any]]:
+    """Return what can be added to a method, by name: features and wrappers."""
+    return FEATURES | WRAPPERS
 
 
 def known_settings(recipe: Recipe) -> dict[str, Setting]:
@@ -76,7 +87,7 @@ def known_settings(recipe: Recipe) -> dict[str, Setting]:
     known |= _prefixed("problem", fair_classification)
     known |= _prefixed("notion", demographic_parity)
     for name in recipe.wrappers:
-        known |= _prefixed(name, one_of("wrapper", name, WRAPPERS))
+        known |= _prefixed(name, one_of("wrapper", name, additions()))
     return known
 
 
@@ -84,10 +95,12 @@ def check_recipe(recipe: Recipe) -> None:
     """Refuse names that do not exist, and settings that the recipe does not have."""
     if len(set(recipe.wrappers)) < len(recipe.wrappers):
         raise FFMLError(f"a wrapper is given twice: {', '.join(recipe.wrappers)}; give it once")
+    if len(described := [name for name in recipe.wrappers if name in FEATURES]) > 1:
+        raise FFMLError(f"one of {', '.join(described)} can describe people; leave out the others")
     known = known_settings(recipe)
     for name in recipe.settings:
         owner = name.partition(".")[0]
-        if name not in known and owner in WRAPPERS:
+        if name not in known and owner in additions():
             raise FFMLError(f"'{name}' is a setting of the wrapper '{owner}'; add --with {owner}")
         one_of(f"setting of {recipe.method}", name, known)
     refuse_other_kinds(recipe.settings, {name: s.kind for name, s in known.items()})
@@ -117,16 +130,17 @@ def build_method(recipe: Recipe, shots: int) -> Method:
     parts = {slot: _part(recipe, slot, PARTS[slot]) for slot in slots}
     own = {k: v for k, v in recipe.settings.items() if "." not in k and k not in (*slots, "model")}
     method: Method = partial(factory, **parts, **own, **_shots(factory, shots))
-    for name in sorted(recipe.wrappers, key=OUTERMOST.__contains__):
-        wrapper = WRAPPERS[name]
-        method = wrapper(method, **_own(recipe, name), **_shots(wrapper, shots))
+    for name in recipe.wrappers:
+        if name != recipe.features:
+            wrapper = WRAPPERS[name]
+            method = wrapper(method, **_own(recipe, name), **_shots(wrapper, shots))
     return method
 
 
-def build_learner(recipe: Recipe, problem: Problem, shots: int) -> Learner:
-    """Build the method for a problem."""
-    learner = build_method(recipe, shots)(problem)
-    return learner._replace(step_sizes=step_sizes(recipe))
+def build_features(recipe: Recipe, schema: Schema) -> Features | None:
+    """Build the features that the recipe adds to people of this schema, if any."""
+    name = recipe.features
+    return None if name is None else FEATURES[name](schema, **_own(recipe, name))
 
 
 def step_sizes(recipe: Recipe) -> tuple[str, ...]:

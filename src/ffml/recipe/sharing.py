@@ -2,17 +2,16 @@
 
 from functools import lru_cache
 
-from ffml.base import Learner, Problem, Schema
+from ffml.base import Schema
 from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS
-from ffml.recipe.build import build_for
+from ffml.recipe.build import Built, build_for
 from ffml.recipe.config import RunConfig
-from ffml.recipe.recipes import Recipe
-from ffml.wrappers import WRAPPERS
+from ffml.recipe.recipes import Recipe, additions
 
 
-def shared_functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learner]:
+def shared_functions(config: RunConfig, schema: Schema) -> Built:
     """Build the problem and the learner, or return those built before for equal settings.
 
     A name that was registered anew stands for something else. With an estimator among the settings
@@ -25,7 +24,7 @@ def shared_functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learne
         METHODS[recipe.method],
         MODELS[recipe.part("model")],
         *(PARTS[slot][recipe.part(slot)] for slot in slots),
-        *(WRAPPERS[name] for name in recipe.wrappers),
+        *(additions()[name] for name in recipe.wrappers),
         *(CONSTRAINTS[name] for name, _ in config.asked),
     )
     foreign = any(hasattr(value, "fit") for value in settings.values())
@@ -39,9 +38,7 @@ def shared_functions(config: RunConfig, schema: Schema) -> tuple[Problem, Learne
 
 
 @lru_cache(maxsize=32)
-def _shared(
-    recipe: tuple, asked: tuple, schema: Schema, factories: tuple
-) -> tuple[Problem, Learner]:
+def _shared(recipe: tuple, asked: tuple, schema: Schema, factories: tuple) -> Built:
     del factories  # they belong to the key alone
     method, wrappers, settings = recipe
     notions, max_gap, min_ratio, shots = asked

@@ -40,7 +40,24 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
     if found := summary.get("without_fairness"):
         ratios = any(notion.get("min_ratio") is not None for notion in part["notions"])
         said.append(_without_sentence(found, ratios))
-    return said + list(summary.get("remarks", ()))
+    extra = summary.get("extra", {})
+    return said + ([_trust_sentence(extra["trust"])] if "trust" in extra else [])
+
+
+def _trust_sentence(trust: float) -> str:
+    """Say whether adapting to a task's own labels has paid.
+
+    >>> _trust_sentence(0.0)
+    'Adapting to the labels of each task did not pay: one model serves all tasks.'
+    """
+    if trust == 0:
+        return "Adapting to the labels of each task did not pay: one model serves all tasks."
+    if trust == 1:
+        return "Labels of a task count as much as those of the tasks before: tasks are much alike."
+    return (
+        f"Adapting to each task pays: each of its labels counts as much as {trust:g} of the tasks "
+        "before."
+    )
 
 
 def rates_sentence(column: str, rates: Mapping[str, Any]) -> str:

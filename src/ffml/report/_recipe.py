@@ -44,6 +44,7 @@ def _docstrings(run: Run) -> dict[str, str]:
         return {}
     from inspect import getdoc
 
-    from ffml.wrappers import WRAPPERS  # here: it starts JAX
+    from ffml.recipe.recipes import additions  # here: it starts JAX
 
-    return {n: getdoc(WRAPPERS[n]) or "" for n in map(str, names) if n in WRAPPERS}
+    known = additions()
+    return {n: getdoc(known[n]) or "" for n in map(str, names) if n in known}

@@ -6,16 +6,17 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ffml.base import FFMLError, Learner, Params, Task
+from ffml.base import Features, FFMLError, Params, Task
 from ffml.draws import UNLABELLED, draws
-from ffml.online.decide import asked, decide
+from ffml.online.decide import adapt_to, asked
 from ffml.online.judge import MOST_UNLABELLED
 from ffml.recipe.build import build_for
 from ffml.recipe.config import RunConfig, check_settings
+from ffml.recipe.recipes import step_sizes
 from ffml.runs.artifact import KNOWLEDGE, SavedModel
 from ffml.runs.config import run_config
 from ffml.runs.predict import Rule, preprocessor_of
-from ffml.runs.trees import restored_tree
+from ffml.runs.trees import both_restored
 from ffml.tables import Preprocessor, Source, labelled_task
 
 
@@ -24,7 +25,7 @@ class Settled(NamedTuple):
 
     model: SavedModel
     config: RunConfig
-    known: Any  # `Learner.knowledge`
+    columns: Any  # state of the features that describe people; None where nobody does
     params: Params  # of `Learner.adapt`: θ' of Eq. 6–7, and what else the method decides by
 
 
@@ -48,21 +49,22 @@ def settle(
     model.refuse_without_params()
     config = _rethresholded(run_config(model.config["run"]), threshold)
     check_settings(config)
-    _, learner = build_for(config, model.schema)
+    _, learner, features = build_for(config, model.schema)
     like = jax.device_get(learner.knowledge(learner.init(jax.random.key(config.seed))))
-    known = restored_tree(like, KNOWLEDGE, model.knowledge)
+    columns = None if features is None else features.init()
+    known, columns = both_restored(like, columns, KNOWLEDGE, model.knowledge)
 
     def prepared(x: np.ndarray) -> np.ndarray:
-        return _prepared(model, learner, known, x)
+        return _prepared(model, features, columns, x)
 
     task = _nobody(model) if support is None else _labelled(model, config, support)
     x = None
-    if learner.uses_unlabelled and people is None and support is None:
+    if learner.traits.uses_unlabelled and people is None and support is None:
         raise FFMLError(
             "what this model decides depends on who is decided about; give people, or a sample of "
             "them"
         )
-    if people is not None and learner.uses_unlabelled:
+    if people is not None and learner.traits.uses_unlabelled:
         rng = draws(config.seed, model.round + 1, UNLABELLED)
         x = prepared(some_rows(people, preprocessor_of(model), MOST_UNLABELLED, rng))
     batch = asked(
@@ -76,25 +78,25 @@ def settle(
         people=x,
     )
     what = "deciding" if support is None else f"adapting to {support.name}"
-    return Settled(model, config, known, decide(learner, known, batch, what))
+    params = adapt_to(learner, known, batch, what, step_sizes(config.recipe))
+    return Settled(model, config, columns, params)
 
 
 def rule_of(found: Settled) -> Rule:
     """Return functions from encoded features, which take the place of `SavedModel.logits`."""
-    model, config, known, params = found
-    _, learner = build_for(config, model.schema)
-
-    chances = learner.chances
+    model, config, columns, params = found
+    _, learner, features = build_for(config, model.schema)
     return Rule(
-        lambda rows: np.asarray(learner.predict(params, rows)),
-        None if chances is None else lambda rows: np.asarray(chances(params, rows)),
-        lambda x: _prepared(model, learner, known, x),
+        lambda rows: learner.predict(params, rows),
+        lambda x: _prepared(model, features, columns, x),
     )
 
 
-def _prepared(model: SavedModel, learner: Learner, known: Any, x: np.ndarray) -> np.ndarray:
+def _prepared(
+    model: SavedModel, features: Features | None, columns: Any, x: np.ndarray
+) -> np.ndarray:
     """Describe and standardise encoded features, as the model learned from them."""
-    return model.standardised(learner.describe(known, x))
+    return model.standardised(x if features is None else features.describe(columns, x))
 
 
 def _rethresholded(config: RunConfig, threshold: str | None) -> RunConfig:

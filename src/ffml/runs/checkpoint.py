@@ -23,8 +23,9 @@ from typing import Any
 
 from ffml.base import FFMLError, LabelledTask, Task
 from ffml.draws import KEEP, draws
-from ffml.online.loop import OnlineLoop, Round
+from ffml.online.loop import Loop
 from ffml.online.memory import bounded
+from ffml.online.state import LoopState, Round
 from ffml.online.waiting import Waiting
 from ffml.runs import durable
 from ffml.runs.container import Contents, DamagedFileError, Packed, pack, read
@@ -39,7 +40,7 @@ from ffml.runs.history import rounds_from
 from ffml.runs.ownership import checkpoint_files
 from ffml.runs.position import Position
 from ffml.runs.rounds import Rounds
-from ffml.runs.snapshot import restore, snapshot
+from ffml.runs.snapshot import restored, snapshot
 from ffml.runs.waiting import pack_waiting, read_waiting, waiting_files
 
 
@@ -96,7 +97,8 @@ class Checkpoints:
 
     def save(
         self,
-        loop: OnlineLoop,
+        loop: Loop,
+        state: LoopState,
         rounds: Sequence[Round],
         position: Position,
         config: Mapping[str, Any],
@@ -108,13 +110,14 @@ class Checkpoints:
 
         Once this returns, it is safe. The other arguments are those of `snapshot`.
         """
-        tasks = self._save_tasks(loop.memory.tasks)
-        waiting = self._save_waiting(loop.waiting)
+        tasks = self._save_tasks(state.memory.tasks)
+        waiting = self._save_waiting(state.waiting)
         rounds = Rounds.of(rounds)
         past = self._save_past(rounds, position.digests)
         latest = position._replace(digests=position.digests[len(rounds) - len(rounds.latest) :])
         contents = snapshot(
             loop,
+            state,
             tasks,
             rounds.latest,
             latest,
@@ -125,7 +128,7 @@ class Checkpoints:
             past=past,
             tables=tables,
         )
-        name = generation_name(loop.round, labels)
+        name = generation_name(state.round, labels)
         durable.write_atomically(self.folder / name, pack(*contents).data)
         self._present.add(name)
         self._forget_all_but({name, *tasks, *waiting, *past})
@@ -152,7 +155,7 @@ class Checkpoints:
         )
         return saved
 
-    def rebuild(self, saved: Saved, loop: OnlineLoop, task: Task, round_: int) -> None:
+    def rebuild(self, saved: Saved, loop: Loop, task: Task, round_: int) -> None:
         """Keep a task's rows again, as in its round, if their file is one that is missing."""
         rng = draws(loop.seed, round_, KEEP)
         kept = bounded(task, loop.schema, loop.memory_settings.rows_per_task, rng)
@@ -163,17 +166,18 @@ class Checkpoints:
             saved.tasks[name] = kept
             saved.missing.discard(name)
 
-    def restore(self, saved: Saved, loop: OnlineLoop) -> None:
-        """Put a checkpoint into a loop that has not played yet, and go on from there."""
+    def restore(self, saved: Saved, loop: Loop, state: LoopState) -> LoopState:
+        """Go on from a checkpoint; ``state`` is the loop's own before its first round."""
         if saved.missing:
             raise FFMLError(
                 f"{self.folder / min(saved.missing)} is damaged and the data do not hold its task "
                 "any more; restore a copy, or start again with --overwrite"
             )
         names = saved.contents.document["memory"]["tasks"]
-        restore(loop, saved.contents, [saved.tasks[name] for name in names], saved.waiting)
-        self._names = {id(t): (t, n) for t, n in zip(loop.memory.tasks, names, strict=True)}
+        tasks = tuple(saved.tasks[name] for name in names)
+        self._names = {id(t): (t, n) for t, n in zip(tasks, names, strict=True)}
         self._tidy(saved.path)
+        return restored(state, saved.contents, tasks, saved.waiting)
 
     def _save_tasks(self, tasks: Sequence[LabelledTask]) -> list[str]:
         """Write the tasks that have no file yet; return the files of all, in their order."""

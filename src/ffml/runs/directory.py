@@ -10,12 +10,15 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from ffml.base import FFMLError, Task
-from ffml.online.loop import Round
+from ffml.online.judge import NO_DECISION
+from ffml.online.loop import step
+from ffml.online.state import Round
 from ffml.recipe.build import Experiment
 from ffml.runs import durable
 from ffml.runs.artifact import MODEL, load_model, write_model
@@ -55,6 +58,7 @@ class RunDirectory:
         """
         self.folder = folder
         self.experiment = experiment
+        self.state = experiment.state
         self.preprocessing = preprocessing
         self.rounds = Rounds()
         self.config = config_document(experiment, command)
@@ -117,12 +121,18 @@ class RunDirectory:
             self._position, self._task = self._position.after(task), task
             yield task
 
+    def play(self, task: Task) -> Round:
+        """Play a round; nothing is written yet."""
+        self.state, record = step(self.experiment.loop, self.state, task)
+        return record
+
     def add(self, record: Round) -> None:
         """Make the round just played safe, then show it in the tables."""
         with self._writing():
-            rounds, loop = self.rounds.followed_by(record), self.experiment.loop
+            rounds = self.rounds.followed_by(replace(record, decided=NO_DECISION))
             if self._task and self._task.name == record.task:
-                decided = decisions_of(self._task, record.round, loop.decided, loop.schema)
+                schema = self.experiment.loop.schema
+                decided = decisions_of(self._task, record.round, record.decided, schema)
                 if decided is not None:
                     self.log.add(decided)
             lines = self.tables.plan(record, first=len(rounds) == 1)
@@ -189,11 +199,11 @@ class RunDirectory:
         config, schema = self.experiment.config, self.experiment.stream.schema
         names = self.experiment.problem.constraint_names
         asked = config.asked or [(notion, None) for notion in config.notions]
-        loop, rounds = self.experiment.loop, list(self.rounds)  # read from their parts once
+        rounds = list(self.rounds)  # read from their parts once
         summary = run_summary(rounds, schema.sensitive, names, status, asked)
         return summary | {
-            "remarks": list(loop.learner.remarks(loop.knowledge)),
-            "labels": label_summary(rounds, loop.waiting),
+            "extra": next((r.extra for r in reversed(rounds) if r.extra), {}),
+            "labels": label_summary(rounds, self.state.waiting),
         }
 
     def _lock(self) -> None:
@@ -223,7 +233,7 @@ class RunDirectory:
         """Stand where a checkpoint stood."""
         document = saved.contents.document
         with self._writing():
-            self.checkpoints.restore(saved, self.experiment.loop)
+            self.state = self.checkpoints.restore(saved, self.experiment.loop, self.state)
         saved.notes.extend(differences(document["config"], self.config))
         self.rounds, self.labels = Rounds.of(saved.rounds), saved.labels
         self.config = document["config"]
@@ -243,6 +253,7 @@ class RunDirectory:
         """Write the checkpoint of the last round, or of the ``labels``-th labels since."""
         self.checkpoints.save(
             self.experiment.loop,
+            self.state,
             rounds,
             self._position,
             self.config,

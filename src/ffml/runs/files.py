@@ -12,7 +12,7 @@ from ffml.base import Schema
 from ffml.tables.csvfile import table_text
 
 if TYPE_CHECKING:  # it brings JAX, and tables can be written without
-    from ffml.online.loop import Round
+    from ffml.online.state import Round
 
 CONFIG, ROUNDS, GROUPS, TIMINGS, SUMMARY = (
     "config.json",

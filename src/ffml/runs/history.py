@@ -10,7 +10,7 @@ from ffml.metrics.reliability import COUNTS, NUM_BINS
 from ffml.runs.container import Contents
 
 if TYPE_CHECKING:  # it needs JAX, which reading tables does not
-    from ffml.online.loop import Round
+    from ffml.online.state import Round
 
 _PLAIN = ("round", "task", "n_rows", "n_support", "n_validation", "undefined", "iterations")
 _ARRAYS = ("constraint", "multipliers", "violation", "clipped_violation", "reliability")
@@ -24,6 +24,7 @@ def history_document(rounds: Sequence["Round"]) -> dict[str, Any]:
         "seconds": [r.seconds for r in rounds],
         "drift": [[list(drift) for drift in r.drift] for r in rounds],
         "n_unlabelled": [r.n_unlabelled for r in rounds],
+        "extra": [r.extra for r in rounds],
         "metrics": list(rounds[0].metrics),
         "tables": list(rounds[0].tables),
     }
@@ -53,7 +54,7 @@ def round_ceilings(record: "Round", column: str) -> np.ndarray:
 def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list["Round"]:
     """Rebuild the rounds."""
     from ffml.online.drift import Drift
-    from ffml.online.loop import Round
+    from ffml.online.state import Round
 
     drift = document.get("drift") or [[]] * len(document["round"])  # older runs did not watch
     tables = history_tables(document, arrays)
@@ -66,6 +67,7 @@ def rounds_from(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
             **{name: document[name][t] for name in (*_PLAIN, "seconds")},
             **{name: arrays[_PREFIX + name][t] for name in _ARRAYS},
             n_unlabelled=document.get("n_unlabelled", zeros)[t],
+            extra=document.get("extra", [{}] * len(zeros))[t],
             metrics=dict(zip(document["metrics"], metrics[t], strict=True)),
             tables={column: counts[t] for column, counts in tables.items()},
             unpriced={

@@ -8,7 +8,8 @@ import numpy as np
 
 from ffml.base import FFMLError
 from ffml.online.judge import judge_decisions
-from ffml.online.loop import OnlineLoop, Round
+from ffml.online.loop import Loop, learn_due, pair
+from ffml.online.state import LoopState, Round
 from ffml.online.waiting import Waiting
 from ffml.runs.decisions import Labels
 from ffml.tables import LateLabels
@@ -84,31 +85,36 @@ def place_labels(
     )
 
 
-def labelled_rounds(loop: OnlineLoop, rounds: Sequence[Round], placed: Placed) -> list[Round]:
-    """Judge rounds again with the labels that came, learn what is due, and return all rounds.
+def labelled_rounds(
+    loop: Loop, state: LoopState, rounds: Sequence[Round], placed: Placed
+) -> tuple[LoopState, list[Round]]:
+    """Judge rounds again with the labels that came, and learn what is due.
 
     What is learned counts to the last round: its λ and its steps are those after learning.
     """
-    loop.waiting = placed.waiting
     records = {record.round: record for record in rounds}
     for one in placed.waiting:
         if one.round in placed.rounds:
             records[one.round] = _judged_again(loop, records[one.round], one)
-    iterations = loop.learn_due()
+    state, learned = learn_due(loop, state._replace(waiting=placed.waiting))
     measured = np.nan_to_num(np.stack([record.constraint for record in records.values()]))
     sums = np.cumsum(measured.astype(float), axis=0)
     clipped = np.cumsum(np.maximum(measured, 0).astype(float), axis=0)
-    loop.violation, loop.clipped_violation = sums[-1], clipped[-1]
+    state = state._replace(violation=sums[-1], clipped_violation=clipped[-1])
     found = [
         replace(record, violation=v, clipped_violation=c)
         for record, v, c in zip(records.values(), sums, clipped, strict=True)
     ]
-    multipliers = np.asarray(loop.pair.multipliers)
-    steps = found[-1].iterations + iterations
-    return [*found[:-1], replace(found[-1], multipliers=multipliers, iterations=steps)]
+    last = replace(
+        found[-1],
+        multipliers=np.asarray(pair(loop, state).multipliers),
+        iterations=found[-1].iterations + learned.iterations,
+        extra=learned.extra or found[-1].extra,
+    )
+    return state, [*found[:-1], last]
 
 
-def _judged_again(loop: OnlineLoop, record: Round, one: Waiting) -> Round:
+def _judged_again(loop: Loop, record: Round, one: Waiting) -> Round:
     rows = one.decided.rows
     unknown = int((one.task.y[rows] < 0).sum())
     record = replace(record, n_unlabelled=unknown, n_validation=len(rows) - unknown)

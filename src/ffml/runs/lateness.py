@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:  # they need JAX, which words do not
-    from ffml.online.loop import Round
+    from ffml.online.state import Round
     from ffml.online.waiting import Waiting
 
 MIN_LABELS = 20  # fewer tell nothing about who gets a label

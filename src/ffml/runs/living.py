@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ffml.base import FFMLError, Stream, Task
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
+from ffml.online.loop import start
 from ffml.recipe.build import Experiment, build_loop
 from ffml.recipe.sharing import shared_functions
 from ffml.runs.artifact import schema_from
@@ -88,21 +89,22 @@ class LivingRun(RunDirectory):
         Labels that are known already are passed over; one that contradicts them is refused, and
         so is an id that was not decided about. Once this returns, the labels are safe.
         """
-        loop = self.experiment.loop
-        placed = place_labels(given, loop.waiting, self._known_label)
-        learned = {one.round for one in loop.waiting if one.learned}
+        before = self.state.waiting
+        placed = place_labels(given, before, self._known_label)
+        learned = {one.round for one in before if one.learned}
         if placed.new:
-            before = loop.waiting
             number = self.labels + 1
             with self._writing():
-                self.log.add_labels(placed.to_log(loop.round, number))
-            rounds = Rounds.of(labelled_rounds(loop, self.rounds, placed))
+                self.log.add_labels(placed.to_log(self.state.round, number))
+            loop, state = self.experiment.loop, self.state
+            self.state, records = labelled_rounds(loop, state, self.rounds, placed)
+            rounds = Rounds.of(records)
             texts = self.tables.plan_all(rounds)
             with self._writing():
                 self._save(rounds, number)
                 self.rounds, self.labels = rounds, number
                 self.tables.write(texts)
-            still = {one.round for one in loop.waiting if not one.learned}
+            still = {one.round for one in self.state.waiting if not one.learned}
             learned = {one.round for one in before} - still - learned
         else:
             learned = set()
@@ -110,7 +112,7 @@ class LivingRun(RunDirectory):
         return LabelsAdded(placed.new, placed.known, names)
 
     def _known_label(self, ids: Collection[str]) -> dict[str, int]:
-        return self.log.find(ids, self.experiment.loop.round, self.labels)
+        return self.log.find(ids, self.state.round, self.labels)
 
     def _new_names(self, saved: Saved) -> set[str]:
         """Name the tasks that were not played yet; refuse others that are not what they were."""
@@ -181,10 +183,9 @@ def living_run(folder: Path, source: Source | None = None, id: str | None = None
     stream: Stream = Stream(data["name"], schema, lambda: iter(()), 0)
     if source is not None:
         stream = further_stream(source, parts, known, drop_missing)
-    problem, learner = shared_functions(config, schema)
     scaler, watch = RunningScaler.empty(preprocessor.scaled), InputWatch.of(preprocessor)
-    loop = build_loop(config, problem, learner, scaler, watch=watch)
-    experiment = Experiment(config, stream, problem, loop)
+    loop = build_loop(config, shared_functions(config, schema), schema)
+    experiment = Experiment(config, stream, loop, start(loop, scaler, watch))
     return LivingRun(folder, experiment, preprocessing=document["preprocessing"])
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ffml.base import FFMLError
+from ffml.base import FFMLError, Prediction, plain
 from ffml.runs import durable
 from ffml.runs.artifact import SavedModel
 from ffml.runs.soundness import refuse_other_features
@@ -18,8 +18,6 @@ from ffml.tables.csvfile import guarded_batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Logits = Callable[[np.ndarray], np.ndarray]  # encoded features (n, features) -> (n,)
 
 # Rows are decided about in blocks of just this size, the last one filled up with zeros: matrix
 # products of other sizes round otherwise, and a person's probability must not depend on how a table
@@ -30,9 +28,8 @@ BLOCK_ROWS = 4096
 class Rule(NamedTuple):
     """How an adapted learner decides about rows of encoded features."""
 
-    logits: Logits  # the decision is positive where above 0
-    chances: Logits | None = None  # probabilities of label 1, where they are not the logits'
-    prepare: Callable[[np.ndarray], np.ndarray] = lambda x: x  # what both are given of a row
+    predict: Callable[[np.ndarray], Prediction]
+    prepare: Callable[[np.ndarray], np.ndarray] = lambda x: x  # what it is given of a row
 
 
 class Decisions(NamedTuple):
@@ -51,7 +48,7 @@ def decide(model: SavedModel, x: np.ndarray, rule: Rule | None = None) -> Decisi
         rule: of an adapted learner (`ffml.runs.adapting.rule_of`); by default, the model's θ as it
             was learned.
     """
-    rule = rule or Rule(model.logits)
+    rule = rule or Rule(lambda rows: plain(model.logits(rows)))
     probability, decision = np.empty(len(x), np.float32), np.empty(len(x), np.int8)
     for start in range(0, len(x), BLOCK_ROWS):
         here = slice(start, start + BLOCK_ROWS)
@@ -59,11 +56,9 @@ def decide(model: SavedModel, x: np.ndarray, rule: Rule | None = None) -> Decisi
         count = len(rows)
         if count < BLOCK_ROWS:
             rows = np.concatenate([rows, np.zeros((BLOCK_ROWS - count, x.shape[1]), x.dtype)])
-        rows = rule.prepare(rows)
-        logits = np.clip(rule.logits(rows), -80, 80)
-        chances = 1 / (1 + np.exp(-logits)) if rule.chances is None else rule.chances(rows)
-        decision[here] = logits[:count] > 0
-        probability[here] = chances[:count]
+        said = rule.predict(rule.prepare(rows))
+        decision[here] = np.asarray(said.logits)[:count] > 0
+        probability[here] = np.asarray(said.probability)[:count]
     return Decisions(probability, decision)
 
 

@@ -11,7 +11,7 @@ from ffml.runs.container import Contents
 from ffml.runs.history import history_arrays, history_document, rounds_from
 
 if TYPE_CHECKING:  # it needs JAX, which reading tables does not
-    from ffml.online.loop import Round
+    from ffml.online.state import Round
 
 ROUNDS_IN_PART = 200
 

@@ -8,8 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from ffml.base import FFMLError, LabelledTask, Pair
-from ffml.online.loop import OnlineLoop, Round
+from ffml.base import FFMLError, LabelledTask, Pair, pair_of
+from ffml.online.loop import Loop, knowledge
+from ffml.online.memory import Memory
+from ffml.online.state import LoopState, Round
 from ffml.online.waiting import Waiting
 from ffml.runs.artifact import (
     KNOWLEDGE,
@@ -25,13 +27,14 @@ from ffml.runs.artifact import (
 from ffml.runs.container import Contents
 from ffml.runs.history import history_arrays, history_document
 from ffml.runs.position import Position
-from ffml.runs.trees import array_names, leaves_by_name, restored_tree
+from ffml.runs.trees import array_names, both_by_name, both_restored, leaves_by_name
 from ffml.runs.waiting import waiting_arrays, waiting_document
 from ffml.runs.watched import watch_arrays, watch_from
 
 
 def snapshot(
-    loop: OnlineLoop,
+    loop: Loop,
+    state: LoopState,
     tasks: Sequence[str],
     rounds: Sequence[Round],
     position: Position,
@@ -45,7 +48,8 @@ def snapshot(
     """Describe a loop between two rounds.
 
     Args:
-        loop: what is described.
+        loop: how it is played.
+        state: what is described.
         tasks: names the files of those in its memory.
         rounds: those played so far, without those long past.
         position: how far the stream was read.
@@ -56,19 +60,19 @@ def snapshot(
         past: names the files of the rounds long past.
         tables: the fingerprints of the run's tables (`ffml.runs.tables`).
     """
-    known = loop.knowledge
-    pair = loop.learner.pair(known)
+    known = knowledge(loop, state)
+    pair = pair_of(known, loop.problem.num_constraints)
     document = {
         "kind": "checkpoint",
-        "round": loop.round,
-        "random": {"seed": loop.seed, "round": loop.round},  # all that a draw depends on
+        "round": state.round,
+        "random": {"seed": loop.seed, "round": state.round},  # all that a draw depends on
         "stream": position._asdict(),
         "config": config,
         "schema": schema_document(loop.schema),
         "preprocessing": preprocessing,
         "model": _model_document(loop, pair, config),
-        "memory": {"seen": loop.memory.seen, "tasks": list(tasks)},
-        "waiting": waiting_document(loop.waiting, waiting),
+        "memory": {"seen": state.memory.seen, "tasks": list(tasks)},
+        "waiting": waiting_document(state.waiting, waiting),
         "labels": labels,
         "past": list(past),
         "tables": dict(tables or {}),
@@ -76,29 +80,29 @@ def snapshot(
         "versions": versions(),
     }
     arrays: dict[str, np.ndarray] = {
-        "violation": loop.violation,
-        "clipped_violation": loop.clipped_violation,
-        **leaves_by_name(loop.state, STATE),
+        "violation": state.violation,
+        "clipped_violation": state.clipped_violation,
+        **both_by_name(state.learner, state.features, STATE),
         **leaves_by_name(pair.params, PARAMS),
         MULTIPLIERS: np.asarray(pair.multipliers),
-        **scaler_arrays(loop.scaler),
-        **watch_arrays(loop.watch),
+        **scaler_arrays(state.scaler),
+        **watch_arrays(state.watch),
         **history_arrays(rounds),
-        **waiting_arrays(loop.waiting),
+        **waiting_arrays(state.waiting),
     }
     if jax.tree.leaves(pair.params):  # else it knows all rows seen: not for model files
-        arrays |= leaves_by_name(known, KNOWLEDGE)
+        arrays |= both_by_name(known, state.features, KNOWLEDGE)
     refuse_divergence(decided_by(arrays).values())
     return Contents(document, arrays)
 
 
-def restore(
-    loop: OnlineLoop,
+def restored(
+    state: LoopState,
     contents: Contents,
-    tasks: Sequence[LabelledTask],
+    tasks: tuple[LabelledTask, ...],
     waiting: tuple[Waiting, ...] = (),
-) -> None:
-    """Put a snapshot into a loop that has not played yet.
+) -> LoopState:
+    """Return what a snapshot describes; ``state`` is the loop's own before its first round.
 
     Raises:
         FFMLError: the loop was built in another way than the one of the snapshot.
@@ -106,23 +110,26 @@ def restore(
     document, arrays = contents
     refuse_divergence(decided_by(arrays).values())
     scaler = scaler_from(arrays)
-    if (scaler is None) != (loop.scaler is None):
+    if (scaler is None) != (state.scaler is None):
         raise FFMLError(
             "the checkpoint was written with features scaled in another way; resume with the "
             "settings and the ffml that wrote it"
         )
-    loop.state = restored_tree(loop.state, STATE, arrays)
-    loop.scaler = scaler
-    loop.watch = watch_from(loop.watch, arrays)
-    loop.violation = arrays["violation"]
-    loop.clipped_violation = arrays["clipped_violation"]
-    loop.memory.tasks = list(tasks)
-    loop.memory.seen = document["memory"]["seen"]
-    loop.waiting = waiting
-    loop.round = document["round"]
+    learner, features = both_restored(state.learner, state.features, STATE, arrays)
+    return LoopState(
+        round=document["round"],
+        learner=learner,
+        features=features,
+        scaler=scaler,
+        watch=watch_from(state.watch, arrays),
+        memory=Memory(tasks, document["memory"]["seen"]),
+        waiting=waiting,
+        violation=arrays["violation"],
+        clipped_violation=arrays["clipped_violation"],
+    )
 
 
-def _model_document(loop: OnlineLoop, pair: Pair, config: Mapping[str, Any]) -> dict[str, Any]:
+def _model_document(loop: Loop, pair: Pair, config: Mapping[str, Any]) -> dict[str, Any]:
     """Say which model a prediction needs, and where its parts are among the arrays."""
     settings = config["run"]["recipe"]["settings"].items()
     return {
@@ -131,13 +138,8 @@ def _model_document(loop: OnlineLoop, pair: Pair, config: Mapping[str, Any]) -> 
         "params": array_names(pair.params, PARAMS),
         "multipliers": MULTIPLIERS,
         "constraint_names": loop.problem.constraint_names,
-        "adds_columns": _adds_columns(loop),
+        "adds_columns": loop.features is not None,
     }
-
-
-def _adds_columns(loop: OnlineLoop) -> bool:
-    nobody = np.zeros((0, len(loop.schema.features)), np.float32)
-    return loop.learner.describe(loop.knowledge, nobody).shape[1] > nobody.shape[1]
 
 
 @lru_cache

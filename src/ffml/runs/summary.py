@@ -11,7 +11,7 @@ from ffml.metrics.alarm import alarm_summary
 from ffml.metrics.answer import Asked, answer, present_groups
 from ffml.metrics.reliability import reliability
 from ffml.metrics.summary import last_third, summarise
-from ffml.online.loop import Round
+from ffml.online.state import Round
 from ffml.runs.by_column import by_column
 from ffml.runs.history import round_ceilings
 

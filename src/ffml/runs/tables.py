@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ffml.online.loop import Round
+from ffml.online.state import Round
 from ffml.runs import durable
 from ffml.runs.files import TABLES
 

@@ -7,22 +7,17 @@ import jax
 import numpy as np
 
 from ffml.base import LabelledTask, Params, Task
-from ffml.draws import ORDER, SPLIT, SUPPORT, draws
-from ffml.online.judge import (
-    Split,
-    cross_entropy,
-    decision_boundary_covariance,
-    padded_batch,
-    split_rows,
-)
-from ffml.online.loop import OnlineLoop
+from ffml.draws import ORDER, SUPPORT, draws
+from ffml.online.judge import cross_entropy, decision_boundary_covariance, padded_batch
+from ffml.online.loop import Arrived, Loop, arrive, decide, pair
 from ffml.online.memory import bounded, padded_rows
-from ffml.runtime import compiled
+from ffml.online.state import LoopState
 
 # A task of the paper has 2,500 rows, of which 250 are left where 90 % judge.
 SUPPORT_SIZES = (0, 5, 10, 25, 50, 75, 100, 150, 200, 250)
 
-Learn = Callable[[Task, np.ndarray], Params]  # a task, positions of its labelled rows -> decision
+Learn = Callable[[LoopState, Arrived, np.ndarray], Params]
+# ^ what is known, a task, positions of its labelled rows -> decision
 
 
 class Point(NamedTuple):
@@ -33,63 +28,68 @@ class Point(NamedTuple):
     dbc: float  # decision boundary covariance (Eq. 1); NaN if only one group has rows
 
 
-def by_adapting(loop: OnlineLoop) -> Learn:
+def by_adapting(loop: Loop) -> Learn:
     """Learn rows of a new task as a round's decision does: by the learner's ``adapt``."""
 
-    def learn(task: Task, rows: np.ndarray) -> Params:
-        people = task.x[_split(loop, task).validation]
-        return loop.decide(task, rows, people)
+    def learn(state: LoopState, arrived: Arrived, rows: np.ndarray) -> Params:
+        people = arrived.task.x[arrived.rows.validation]
+        return decide(loop, state, arrived.task, rows, people)
 
     return learn
 
 
-def by_updating(loop: OnlineLoop) -> Learn:
+def by_updating(loop: Loop) -> Learn:
     """Learn rows of a new task as if they were all of it: by the learner's ``update``.
 
-    For methods that learn from the newest task alone and never adapt. The state stays.
+    For methods that learn from the newest task alone and never adapt.
     """
-    learner, settings = loop.learner, loop.memory_settings
-    update = compiled(learner.update) if learner.pure else learner.update
+    num_rows = loop.memory_settings.rows_per_task
 
-    def learn(task: Task, rows: np.ndarray) -> Params:
+    def learn(state: LoopState, arrived: Arrived, rows: np.ndarray) -> Params:
         if not len(rows):
-            return loop.pair.params
+            return pair(loop, state).params
+        task, following = arrived.task, state.round + 1
         part = Task(task.name, task.x[rows], task.y[rows], task.groups[rows])
-        kept = bounded(part, loop.schema, settings.rows_per_task, _rng(loop, SUPPORT))
-        newest = padded_rows(kept, settings.rows_per_task)
+        rng = draws(loop.seed, following, SUPPORT)
+        newest = padded_rows(bounded(part, loop.schema, num_rows, rng), num_rows)
         alone = LabelledTask(*(np.expand_dims(leaf, 0) for leaf in newest))
-        key = jax.random.fold_in(jax.random.key(loop.seed), loop.round + 1)
-        state, _ = update(key, loop.state, newest, alone)
-        return learner.pair(learner.knowledge(state)).params
+        learner, _ = loop.update(loop.key(following), state.learner, newest, alone)
+        return pair(loop, state._replace(learner=learner)).params
 
     return learn
 
 
 def learning_curve(
-    loop: OnlineLoop, task: Task, learn: Learn, sizes: Sequence[int] = SUPPORT_SIZES
+    loop: Loop,
+    state: LoopState,
+    task: Task,
+    learn: Learn,
+    sizes: Sequence[int] = SUPPORT_SIZES,
 ) -> list[Point]:
     """Judge what the learner would decide about its next task, given more and more of its rows.
 
     Each support is part of the next larger one. The rows that judge are those that judge the
-    round itself, and nothing changes: call it before ``loop.step(task)``.
+    round itself.
 
     Args:
-        loop: as it is before the task's round.
+        loop: how the task will be played.
+        state: what is known before the task's round.
         task: the next task.
         learn: `by_adapting` or `by_updating` of this loop.
         sizes: numbers of support rows. Where the task has fewer, the last one is all it has.
     """
-    if loop.scaler is not None:
-        task = task._replace(x=loop.scaler.update(task.x).transform(task.x))
-    split = _split(loop, task)
-    order = _rng(loop, ORDER).permutation(split.support)
+    arrived = arrive(loop, state, task)[1]
+    task, split = arrived.task, arrived.rows
+    order = draws(loop.seed, state.round + 1, ORDER).permutation(split.support)
     judges = padded_batch(task, loop.schema, split.validation)
     labels, groups = task.y[split.validation], task.groups[split.validation]
     memberships = loop.schema.memberships(groups)
     points = []
     for size in sorted({min(size, len(order)) for size in sizes}):
-        params = jax.device_get(learn(task, np.sort(order[:size])))
-        logits = np.asarray(loop.learner.predict(params, judges.x), np.float32)[: len(labels)]
+        params = jax.device_get(learn(state, arrived, np.sort(order[:size])))
+        logits = np.asarray(loop.learner.predict(params, judges.x).logits, np.float32)[
+            : len(labels)
+        ]
         dbc = decision_boundary_covariance(logits, memberships)
         points.append(Point(size, cross_entropy(logits, labels), dbc))
     return points
@@ -110,12 +110,3 @@ def rows_needed(curve: Iterable[Point], max_loss: float, max_dbc: float) -> floa
     """
     enough = (p.rows for p in curve if p.loss <= max_loss and abs(p.dbc) <= max_dbc)
     return float(min(enough, default=np.nan))
-
-
-def _split(loop: OnlineLoop, task: Task) -> Split:
-    return split_rows(len(task.y), loop.validation_fraction, _rng(loop, SPLIT))
-
-
-def _rng(loop: OnlineLoop, purpose: int) -> np.random.Generator:
-    """Draw as the loop will in its next round."""
-    return draws(loop.seed, loop.round + 1, purpose)

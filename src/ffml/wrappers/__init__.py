@@ -5,22 +5,17 @@ each decision. They compose, the first one innermost::
 
     method = evened(corrected(partial(ffml, outer_lr=0.1)))
     learner = method(problem)
+
+`wrap` is what they are made with.
 """
 
 from collections.abc import Callable
 
 from ffml.base import Method
-from ffml.features.boosted import boosted
 from ffml.wrappers._corrected import corrected
 from ffml.wrappers._evened import evened
+from ffml.wrappers._wrap import wrap
 
-WRAPPERS: dict[str, Callable[..., Method]] = {
-    "boosted": boosted,
-    "corrected": corrected,
-    "evened": evened,
-}
+WRAPPERS: dict[str, Callable[..., Method]] = {"corrected": corrected, "evened": evened}
 
-# What adds columns to what is told of people goes around all that looks at them.
-OUTERMOST = ("boosted",)
-
-__all__ = ["OUTERMOST", "WRAPPERS", "boosted", "corrected", "evened"]
+__all__ = ["WRAPPERS", "corrected", "evened", "wrap"]

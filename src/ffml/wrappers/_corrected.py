@@ -22,6 +22,7 @@ from ffml.wrappers._surprise import (
     observe_task,
     update_surprise,
 )
+from ffml.wrappers._wrap import wrap
 
 
 class CorrectedState(NamedTuple):
@@ -56,7 +57,7 @@ def corrected(method: Method, *, memory: float = 0.9, shots: int = 100) -> Metho
 
     def wrapped(problem: Problem) -> Learner:
         learner = method(problem)
-        if not learner.constrained:
+        if not learner.traits.constrained:
             raise FFMLError(
                 "the wrapper 'corrected' moves the bounds of a method's constraints, and this "
                 "method learns without any; leave it out"
@@ -65,10 +66,10 @@ def corrected(method: Method, *, memory: float = 0.9, shots: int = 100) -> Metho
         def at(shift: Array) -> Learner:
             return method(shifted(problem, shift))
 
-        def init(key: Array) -> CorrectedState:
+        def own(inner: Any) -> CorrectedState:
             nothing = jnp.zeros(problem.num_constraints)
             surprise = no_surprise(problem.num_constraints)
-            return CorrectedState(learner.init(key), surprise, nothing, jnp.zeros((), int))
+            return CorrectedState(inner, surprise, nothing, jnp.zeros((), int))
 
         def knowledge(state: CorrectedState) -> Corrected:
             return Corrected(learner.knowledge(state.inner), expected_shift(state.surprise))
@@ -78,21 +79,15 @@ def corrected(method: Method, *, memory: float = 0.9, shots: int = 100) -> Metho
 
         def update(key: Array, state: CorrectedState, task: LabelledTask, tasks: LabelledTask):
             def measure(support: Batch, query: Batch) -> tuple[Array, Array]:
-                logits = learner.predict(adapt(knowledge(state), support), query.x)
+                logits = learner.predict(adapt(knowledge(state), support), query.x).logits
                 return judged_gaps(problem, logits, query), effective_rows(problem, query)
 
-            met, rows = observe_task(key, task, shots, measure, learner.pure)
+            met, rows = observe_task(key, task, shots, measure, learner.traits.pure)
             rows = jnp.where(state.learned > 0, rows, 0.0)
             surprise = update_surprise(state.surprise, met - state.learned_gaps, rows, memory)
             inner, info = at(expected_shift(surprise)).update(key, state.inner, task, tasks)
             return CorrectedState(inner, surprise, info.gaps, info.iterations), info
 
-        return learner._replace(
-            init=init,
-            adapt=adapt,
-            update=update,
-            knowledge=knowledge,
-            pair=lambda known: learner.pair(known.inner),
-        )
+        return wrap(learner, own, knowledge=knowledge, adapt=adapt, update=update)
 
     return wrapped

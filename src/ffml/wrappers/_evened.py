@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from ffml.base import Array, Batch, LabelledTask, Learner, Method, Params, Problem, Unlabelled
+from ffml.base import (
+    Array,
+    Batch,
+    LabelledTask,
+    Learner,
+    Method,
+    Params,
+    Prediction,
+    Problem,
+    Unlabelled,
+)
 from ffml.border import at_least, at_most
 from ffml.draws import generator
 from ffml.methods.trust import Halves, halves
@@ -34,6 +44,7 @@ from ffml.wrappers._people import (
 )
 from ffml.wrappers._pricing import Correction, Prices, priced, smallest_prices
 from ffml.wrappers._thresholds import threshold_of
+from ffml.wrappers._wrap import wrap
 from ffml.wrappers.host import on_host
 
 FRESH_SPLITS = 4  # of a task just revealed: how often it is split to see how far off gaps were
@@ -101,9 +112,9 @@ def evened(
         learner = on_host(method(problem))
         entries = problem.num_constraints
 
-        def init(key: Array) -> Evened:
+        def own(inner: Any) -> Evened:
             membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
-            return Evened(learner.init(key), Known(membership, np.zeros(2), no_misses(entries)))
+            return Evened(inner, Known(membership, np.zeros(2), no_misses(entries)))
 
         def knowledge(state: Evened) -> Evened:
             return state._replace(inner=learner.knowledge(state.inner))
@@ -156,24 +167,21 @@ def evened(
 
         def at_rate(params: Params, rate: float, x: Array) -> np.ndarray:
             """Turn logits of labels drawn evenly into probabilities at the task's label rate."""
-            logits = np.asarray(learner.predict(params, np.asarray(x)), float)
+            logits = np.asarray(learner.predict(params, np.asarray(x)).logits, float)
             prior = logit(rate) - np.log(problem.positive_weight)
             return expit(np.clip(logits + prior, -30, 30))
 
         def people_of(params: EvenedParams, x: Array) -> People:
             return described(params.params, params.groups, float(params.label_rate), x)
 
-        def predict(params: EvenedParams, x: Array) -> np.ndarray:
-            score = priced(problem, params.prices, people_of(params, x))
-            threshold = params.prices.threshold
-            logits = _logit(score) - _logit(threshold)
+        def predict(params: EvenedParams, x: Array) -> Prediction:
+            people, prices = people_of(params, x), params.prices
+            score = priced(problem, prices, people)
+            logits = _logit(score) - _logit(prices.threshold)
             # Prices may move scores out of 0 … 1, and a selection rate the threshold with them.
-            positive = score > threshold
-            return np.where(positive, logits.clip(CERTAIN), logits.clip(max=0)).astype(np.float32)
-
-        def unpriced(params: EvenedParams, x: Array) -> np.ndarray:
-            chances = at_rate(params.params, float(params.label_rate), x)
-            return _logit(chances) - _logit(params.prices.unpriced)
+            above = score > prices.threshold
+            logits = np.where(above, logits.clip(CERTAIN), logits.clip(max=0)).astype(np.float32)
+            return Prediction(logits, people.p, _logit(people.p) - _logit(prices.unpriced))
 
         def off_by(evened: Evened, parts: Halves) -> tuple[np.ndarray, ...]:
             """Return how far gaps are from what is expected, its chance, and the rows behind it."""
@@ -204,29 +212,17 @@ def evened(
             )
             return Evened(inner, known), info
 
-        return learner._replace(
-            init=init,
+        return wrap(
+            learner,
+            own,
+            knowledge=knowledge,
             adapt=adapt,
             predict=predict,
             update=update,
-            knowledge=knowledge,
-            pair=lambda evened: learner.pair(evened.inner),
             uses_unlabelled=True,
-            describe=lambda evened, x: learner.describe(evened.inner, x),
-            study=_within(learner),
-            chances=lambda params, x: at_rate(params.params, float(params.label_rate), x),
-            unpriced=unpriced,
-            remarks=lambda evened: learner.remarks(evened.inner),
         )
 
     return wrapped
-
-
-def _within(learner: Learner) -> Any:
-    if learner.study is None:
-        return None
-    study = learner.study
-    return lambda key, state, tasks: state._replace(inner=study(key, state.inner, tasks))
 
 
 def _first_half(support: Batch) -> np.ndarray:

@@ -10,12 +10,12 @@ from ffml.runtime import compiled, shard_tasks
 
 def on_host(learner: Learner) -> Learner:
     """Compile what is pure, and return NumPy arrays, so that a wrapper can work with them."""
-    if not learner.pure:
+    if not learner.traits.pure:
         return learner
     compiled_adapt, compiled_update = compiled(learner.adapt), compiled(learner.update)
 
     def adapt(knowledge: Any, support: Batch) -> Params:
-        if not learner.uses_unlabelled:  # or their number would compile it anew
+        if not learner.traits.uses_unlabelled:  # or their number would compile it anew
             support = support._replace(unlabelled=None)
         return jax.device_get(compiled_adapt(knowledge, support))
 
@@ -27,5 +27,5 @@ def on_host(learner: Learner) -> Learner:
         update=update,
         knowledge=lambda state: jax.device_get(learner.knowledge(state)),
         init=lambda key: jax.device_get(learner.init(key)),
-        pure=False,
+        traits=learner.traits._replace(pure=False),
     )

@@ -10,11 +10,11 @@ import jax
 import numpy as np
 
 from ffml.base import Batch, FFMLError, Learner, Pair, Params, Problem, Stream
-from ffml.draws import SPLIT
 from ffml.online.decide import asked
-from ffml.online.judge import padded_batch, split_rows
-from ffml.online.loop import OnlineLoop
+from ffml.online.judge import padded_batch
+from ffml.online.loop import Loop, arrive, knowledge, pair, start, step
 from ffml.problem.gaps import bounds, constraint, gaps, measurable
+from ffml.tables.scaling import RunningScaler
 
 
 class Bucket(NamedTuple):
@@ -63,7 +63,13 @@ class Game:
         return len(self.multipliers)
 
 
-def record(problem: Problem, learner: Learner, stream: Stream, **settings: Any) -> Game:
+def record(
+    problem: Problem,
+    learner: Learner,
+    stream: Stream,
+    scaler: RunningScaler | None = None,
+    **settings: Any,
+) -> Game:
     """Play a stream and keep what regret is made of.
 
     The same seed and settings make the same decisions as `ffml.online.loop.play`.
@@ -73,26 +79,27 @@ def record(problem: Problem, learner: Learner, stream: Stream, **settings: Any) 
         learner: the method. It must keep its parameters between rounds.
         stream: the tasks in their order.
         **settings: ``seed``, ``validation_fraction``, ``shots``, ``memory_settings`` and
-            ``scaler`` of `ffml.online.loop.OnlineLoop`.
+            ``step_sizes`` of `ffml.online.loop.Loop`.
+        scaler: standardises features, if they are not yet.
     """
     # The loop itself judges no round: `outcome` does, in double precision.
-    loop = OnlineLoop(problem, learner, stream.schema, judge_after=sys.maxsize, **settings)
-    if not isinstance(loop.knowledge, Pair) or not jax.tree.leaves(loop.pair.params):
+    loop = Loop(problem, learner, stream.schema, judge_after=sys.maxsize, **settings)
+    state = start(loop, scaler)
+    known = knowledge(loop, state)
+    if not isinstance(known, Pair) or not jax.tree.leaves(known.params):
         raise FFMLError(
             "regret compares parameters, and this method decides by something else than θ and λ; "
             "take another, without wrappers"
         )
     pairs, supports, validations, multipliers = [], [], [], []
     for task in stream.tasks():
-        pairs.append(loop.pair)
-        loop.step(task)
-        if loop.scaler is not None:
-            task = task._replace(x=loop.scaler.transform(task.x))
-        rows = split_rows(len(task.y), loop.validation_fraction, loop._rng(SPLIT))
-        drawn: dict[str, Any] = {"shots": loop.shots, "seed": loop.seed, "round_": loop.round}
-        supports.append(asked(learner, stream.schema, task, **drawn, rows=rows.support))
-        validations.append(padded_batch(task, stream.schema, rows.validation))
-        multipliers.append(loop.pair.multipliers)
+        pairs.append(pair(loop, state))
+        rows, arrived = (found := arrive(loop, state, task)[1]).rows, found.task
+        state, _ = step(loop, state, task)
+        drawn: dict[str, Any] = {"shots": loop.shots, "seed": loop.seed, "round_": state.round}
+        supports.append(asked(learner, stream.schema, arrived, **drawn, rows=rows.support))
+        validations.append(padded_batch(arrived, stream.schema, rows.validation))
+        multipliers.append(pair(loop, state).multipliers)
     if not pairs:
         raise FFMLError(f"stream '{stream.name}' has no tasks: there is nothing to analyse")
     buckets = _bucketed(pairs, supports, validations)

@@ -90,7 +90,7 @@ def theorem_settings(constants: Constants, mean_multiplier: float = 1.0) -> dict
     outer iterations is left to choose::
 
         recipe = Recipe("ffml", settings=theorem_settings(constants) | {"num_outer_steps": 2})
-        learner = build_learner(recipe, problem, shots=8)  # of ffml.recipe.recipes
+        learner = build_method(recipe, shots=8)(problem)  # of ffml.recipe.recipes
 
     Args:
         constants: bounds such as those of `logistic_constants`, with μ_f > 0.

@@ -6,7 +6,8 @@ from itertools import islice
 from typing import Any
 
 from ffml.base import FFMLError
-from ffml.online.loop import Round
+from ffml.online.loop import step
+from ffml.online.state import Round
 from ffml.recipe.build import build, num_rounds
 from ffml.recipe.sharing import shared_functions
 from ffml.research.reproduce._curves import CurveSpec, CurveStore, packed_curves
@@ -62,19 +63,21 @@ def run_curves(
 
 def compute(cell: CurveSpec, on_round: Callable[[int, int | None], None]) -> tuple[bytes, bytes]:
     """Play a run, measuring before each round; return the files of the run and of its curves."""
-    start, measuring = time.perf_counter(), 0.0
+    began, measuring = time.perf_counter(), 0.0
     config = cell.run.config
     experiment = build(config, functions=shared_functions)
-    loop, total = experiment.loop, num_rounds(config, experiment.stream)
+    loop, state = experiment.loop, experiment.state
+    total = num_rounds(config, experiment.stream)
     learn = LEARNING[config.recipe.method](loop)
     found: list[list[Point]] = []
     rounds: list[Round] = []
     for task in islice(experiment.stream.tasks(), config.rounds):
         on_round(len(rounds) + 1, total)
         before = time.perf_counter()
-        found.append(learning_curve(loop, task, learn, cell.sizes))
+        found.append(learning_curve(loop, state, task, learn, cell.sizes))
         measuring += time.perf_counter() - before
-        rounds.append(loop.step(task))
-    seconds = time.perf_counter() - start - measuring
+        state, record = step(loop, state, task)
+        rounds.append(record)
+    seconds = time.perf_counter() - began - measuring
     run = packed_cell(cell.run, experiment, rounds, seconds)
     return run, packed_curves(cell, found, measuring)

@@ -10,10 +10,10 @@ from ffml.border import one_of
 from ffml.methods import METHODS
 from ffml.recipe.build import SMALLEST_SCHEMA, build_for
 from ffml.recipe.config import RunConfig, configure_run
+from ffml.recipe.recipes import additions
 from ffml.studies.compare._kinds import known_kinds
 from ffml.studies.compare._spec import RunSpec
 from ffml.studies.compare._summary import MIN_VALIDATION, enough_rows
-from ffml.wrappers import WRAPPERS
 
 PAPER_DATA = ("adult", "bank", "crime")
 LAST_THIRD = 2 / 3  # `RunConfig.judge_from` of the rounds t with 3t > 2T
@@ -156,7 +156,7 @@ def _refuse_unknown(names: Iterable[str], known: set[str]) -> None:
         if name in known:
             continue
         owner = name.partition(".")[0]
-        if owner in WRAPPERS:
+        if owner in additions():
             raise FFMLError(f"'{name}' is a setting of the wrapper '{owner}'; add with={owner}")
         near = difflib.get_close_matches(name, sorted(known), n=1)
         hint = f"did you mean '{near[0]}'? " if near else ""
@@ -165,7 +165,8 @@ def _refuse_unknown(names: Iterable[str], known: set[str]) -> None:
 
 def _judged_late(config: RunConfig, given: Mapping[str, Any]) -> RunConfig:
     """Let a method that is not compiled decide only where a summary looks."""
-    if build_for(config, SMALLEST_SCHEMA)[1].pure:
+    built = build_for(config, SMALLEST_SCHEMA)
+    if built.learner.traits.pure and built.features is None:
         return config
     late: dict[str, Any] = {
         "judge_from": LAST_THIRD,

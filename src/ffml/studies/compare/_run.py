@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from ffml.base import FFMLError
 from ffml.border import at_least
 from ffml.datasets import DATASETS
-from ffml.online.loop import Round
+from ffml.online.loop import step
+from ffml.online.state import Round
 from ffml.recipe.build import build, num_rounds
 from ffml.recipe.sharing import shared_functions
 from ffml.recipe.sources import table_document
@@ -97,16 +98,18 @@ def compute(cell: RunSpec, on_round: Callable[[int, int | None], None]) -> bytes
 
     Cells that differ in their seeds share a program: a process traces and loads it once.
     """
-    start = time.perf_counter()
+    began = time.perf_counter()
     experiment = build(cell.config, functions=shared_functions)
     if table_document(experiment.stream).get("fingerprint", "") != cell.fingerprint:
         raise FFMLError(f"{cell.config.data} has changed since the comparison began; start again")
     total = num_rounds(cell.config, experiment.stream)
+    state = experiment.state
     rounds: list[Round] = []
     for task in islice(experiment.stream.tasks(), cell.config.rounds):
         on_round(len(rounds) + 1, total)
-        rounds.append(experiment.loop.step(task))
-    return packed_cell(cell, experiment, rounds, time.perf_counter() - start)
+        state, record = step(experiment.loop, state, task)
+        rounds.append(record)
+    return packed_cell(cell, experiment, rounds, time.perf_counter() - began)
 
 
 def unfinished(cells: Sequence[RunSpec], store: Store) -> list[RunSpec]:

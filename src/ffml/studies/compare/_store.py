@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ffml.base import FFMLError
-from ffml.online.loop import Round
+from ffml.online.state import Round
 from ffml.recipe.build import Experiment
 from ffml.runs import durable
 from ffml.runs.container import Contents, pack, read_keyed

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from ffml.base import FFMLError, Task
-from ffml.online.decide import asked
-from ffml.online.judge import Judgement, Split, judge, not_judged
-from ffml.online.loop import OnlineLoop
+from ffml.base import FFMLError
+from ffml.online.judge import NO_DECISION, Judgement, judge
+from ffml.online.loop import Arrived, Loop, arrive, decide, is_judged, learn_or_wait, start
+from ffml.online.state import LoopState
 from ffml.recipe.build import Experiment, build, num_rounds
 from ffml.recipe.sources import table_document
 from ffml.studies.compare import gap_columns, locked
@@ -22,46 +22,9 @@ from ffml.studies.tuning._chunks import Chunk
 from ffml.studies.tuning._program import Program, compile_program, many_learners
 from ffml.studies.tuning._search import last_round
 from ffml.studies.tuning._store import ChunkStore, Judged
+from ffml.threads import one_thread
 
 Progress = Callable[[str, Chunk, int], None]  # "round" or "finished", chunk, round
-
-
-@dataclass
-class ManyLoop(OnlineLoop):
-    """The online loop of several settings: the same splits, supports and draws for all of them."""
-
-    num_settings: int = 1
-    judgements: list[Judgement] = field(default_factory=list)  # of the last round, by setting
-
-    def _judged(self, task: Task, rows: Split) -> Judgement:
-        """Judge each setting; the round's own record is left empty."""
-        support = asked(
-            self.learner,
-            self.schema,
-            task,
-            shots=self.shots,
-            seed=self.seed,
-            round_=self.round,
-            rows=rows.support,
-            people=task.x[rows.validation],
-        )
-        params = jax.device_get(self._adapt(self.knowledge, support))
-        with np.errstate(all="ignore"):  # a setting may have diverged; its judgement says so
-            self.judgements = [
-                judge(
-                    self.problem,
-                    self.learner,
-                    jax.tree.map(lambda leaf, i=i: leaf[i], params),
-                    task,
-                    self.schema,
-                    rows.validation,
-                )
-                for i in range(self.num_settings)
-            ]
-        return not_judged(self.problem, self.schema)
-
-    def _refuse_divergence(self, task: Task, state: Any) -> None:
-        """Let the others go on: a setting that has diverged is judged by its decisions."""
 
 
 def run_chunks(
@@ -130,18 +93,19 @@ def play(
     chunk: Chunk, program: Program, experiment: Experiment, on_round: Callable[[int], None]
 ) -> Judged:
     """Play the stream up to the end of its second third; return how each setting was judged."""
-    loop = many_loop(chunk, program, experiment)
+    loop, state = many_loop(chunk, program, experiment)
     rounds: list[int] = []
     sizes: list[int] = []
     judgements: list[list[Judgement]] = []
     for task in islice(experiment.stream.tasks(), last_round(_rounds(experiment))):
-        on_round(loop.round + 1)
-        loop.judgements = []
-        record = loop.step(task)
-        if loop.judgements:
-            rounds.append(record.round)
-            sizes.append(record.n_validation)
-            judgements.append(loop.judgements)
+        on_round(state.round + 1)
+        with one_thread():
+            state, arrived = arrive(loop, state, task)
+            if is_judged(loop, state, arrived):
+                rounds.append(state.round)
+                sizes.append(int((task.y[arrived.rows.validation] >= 0).sum()))
+                judgements.append(judge_each(loop, state, arrived, len(chunk.cells)))
+            state, _ = learn_or_wait(loop, state, arrived.as_it_came, NO_DECISION)
     if not judgements:
         raise FFMLError(
             f"no round of seed {chunk.seed} has {loop.judge_min_rows} validation rows; give a "
@@ -160,23 +124,32 @@ def _gaps(judgement: Judgement, groups: Mapping[str, Sequence[str]]) -> dict[str
     return {name: float(values[0]) for name, values in gap_columns(tables, groups).items()}
 
 
-def many_loop(chunk: Chunk, program: Program, experiment: Experiment) -> ManyLoop:
-    """Return a loop like the experiment's own, for all settings of a chunk."""
-    alone = experiment.loop
-    return ManyLoop(
-        program.problem,
-        many_learners(program, chunk.values),
-        alone.schema,
-        seed=alone.seed,
-        validation_fraction=alone.validation_fraction,
-        shots=alone.shots,
-        memory_settings=alone.memory_settings,
-        judge_after=alone.judge_after,
-        judge_min_rows=alone.judge_min_rows,
-        label_delay=alone.label_delay,
-        scaler=alone.scaler,
-        num_settings=len(chunk.cells),
-    )
+def judge_each(loop: Loop, state: LoopState, arrived: Arrived, settings: int) -> list[Judgement]:
+    """Judge the decisions of each setting; one that has diverged is judged by them as well."""
+    task, rows = arrived.task, arrived.rows
+    params = decide(loop, state, task, rows.support, task.x[rows.validation], state.round)
+    with np.errstate(all="ignore"):
+        return [
+            judge(
+                loop.problem,
+                loop.learner,
+                jax.tree.map(lambda leaf, i=i: leaf[i], params),
+                task,
+                loop.schema,
+                rows.validation,
+            )
+            for i in range(settings)
+        ]
+
+
+def many_loop(chunk: Chunk, program: Program, experiment: Experiment) -> tuple[Loop, LoopState]:
+    """Return a loop like the experiment's own, for all settings of a chunk at once.
+
+    Splits, supports and draws are the same for all of them.
+    """
+    learner = many_learners(program, chunk.values)
+    loop = replace(experiment.loop, problem=program.problem, learner=learner, step_sizes=None)
+    return loop, start(loop, experiment.state.scaler)
 
 
 def _open(chunk: Chunk) -> Experiment:

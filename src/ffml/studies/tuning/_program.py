@@ -16,7 +16,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, PartitionSpec
 
-from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem, Schema
+from ffml.base import (
+    Array,
+    Batch,
+    Info,
+    LabelledTask,
+    Learner,
+    Params,
+    Prediction,
+    Problem,
+    Schema,
+    Traits,
+)
 from ffml.recipe.build import build_for
 from ffml.recipe.config import OWN_SETTINGS, RunConfig
 
@@ -33,9 +44,8 @@ class Program(NamedTuple):
     uses_unlabelled: bool
     init: Callable[[Array, Values], Any]
     adapt: Callable[[Values, Any, Batch], Params]  # values, state, support -> params
-    predict: Callable[[Values, Params, Array], Array]  # of one setting
+    predict: Callable[[Values, Params, Array], Prediction]  # of one setting
     update: Callable[[Array, Values, Any, LabelledTask, LabelledTask], Any]
-    pair: Callable[[Values, Any], Pair]  # values, state -> θ, λ
 
 
 def with_values(config: RunConfig, values: Values) -> RunConfig:
@@ -86,10 +96,10 @@ def compile_program(
             jax.shard_map(many, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)
         )
 
-    problem, learner = build_for(config, schema)
+    built = build_for(config, schema)
     return Program(
-        problem=problem,
-        uses_unlabelled=learner.uses_unlabelled,
+        problem=built.problem,
+        uses_unlabelled=built.learner.traits.uses_unlabelled,
         init=compiled(one.init, (None, 0), (everywhere, spread), axes, specs),
         adapt=compiled(one.adapt, (0, axes, None), (spread, specs, everywhere), 0, spread),
         predict=jax.jit(one.predict),
@@ -100,12 +110,11 @@ def compile_program(
             axes,
             specs,
         ),
-        pair=compiled(one.pair, (0, axes), (spread, specs), 0, spread),
     )
 
 
 def many_learners(program: Program, values: Values) -> Learner:
-    """Return the learners of these settings as one, for `ffml.studies.tuning._play.ManyLoop`.
+    """Return the learners of these settings as one, for `ffml.studies.tuning._play.many_loop`.
 
     What ``adapt`` returns has the settings beside the parameters; ``predict`` takes one of them.
     """
@@ -122,9 +131,8 @@ def many_learners(program: Program, values: Values) -> Learner:
         predict=lambda decision, x: program.predict(decision[0], decision[1], x),
         update=update,
         knowledge=lambda state: state,
-        pair=lambda state: program.pair(values, state),
-        pure=False,  # it is compiled already
-        uses_unlabelled=program.uses_unlabelled,
+        # It is compiled already.
+        traits=Traits(pure=False, uses_unlabelled=program.uses_unlabelled),
     )
 
 
@@ -135,7 +143,7 @@ def bytes_for_one(config: RunConfig, schema: Schema) -> int:
     derivatives of derivatives: measured, 9 times for a linear model and 5 times for an MLP.
     """
     rows = 2 * config.shots
-    problem, _ = build_for(config, schema)
+    problem = build_for(config, schema).problem
     params = jax.eval_shape(problem.init, jax.random.key(0))
     x = jax.ShapeDtypeStruct((rows, len(schema.features)), np.float32)
     steps = jax.make_jaxpr(problem.apply)(params, x).jaxpr.eqns
@@ -150,7 +158,7 @@ class _Single:
         self.config, self.schema, self.names = config, schema, names
 
     def learner(self, values: Values) -> Learner:
-        return build_for(with_values(self.config, values), self.schema)[1]
+        return build_for(with_values(self.config, values), self.schema).learner
 
     def init(self, key: Array, values: Values) -> Any:
         return self.learner(values).init(key)
@@ -159,12 +167,8 @@ class _Single:
         learner = self.learner(values)
         return learner.adapt(learner.knowledge(state), support)
 
-    def predict(self, values: Values, params: Params, x: Array) -> Array:
+    def predict(self, values: Values, params: Params, x: Array) -> Prediction:
         return self.learner(values).predict(params, x)
-
-    def pair(self, values: Values, state: Any) -> Pair:
-        learner = self.learner(values)
-        return learner.pair(learner.knowledge(state))
 
     def update(
         self, key: Array, values: Values, state: Any, task: LabelledTask, memory: LabelledTask

@@ -187,7 +187,8 @@ def check_search(search: Search) -> Span:
         seed=search.seeds[0],
     )
     for tried in search.configs:
-        if not build_for(tried, stream.schema)[1].pure:
+        built = build_for(tried, stream.schema)
+        if not built.learner.traits.pure or built.features is not None:
             raise FFMLError(
                 f"method '{search.method}' calls another library, so many settings at once cannot "
                 "be one program; try its settings with ffml compare --set"
