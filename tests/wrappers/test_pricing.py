@@ -57,7 +57,8 @@ def on_average(problem, bias, rows=None, known=None, trust=0.0):
     entries = problem.num_constraints
     nobody = People(np.zeros(0), np.zeros((0, entries)), np.zeros((0, entries)))
     bias, trust = (np.broadcast_to(value, entries) * 1.0 for value in (bias, trust))
-    return Correction(bias, trust, rows or nobody, known or nobody)
+    rows, known = rows or nobody, known or nobody
+    return Correction(bias, trust, rows, np.ones(len(rows.p)), known)
 
 
 def expected_gaps(problem, positive, p, x):
@@ -175,6 +176,20 @@ def test_labelled_rows_of_the_task_are_listened_to_as_far_as_they_are_trusted(tr
     _, positive = decided(problem, p, x, bias=own)
     gap = expected_gaps(problem, positive, p, x)[0]  # and the real one is half of it
     assert (1 - trust) * gap + trust * gap / 2 == pytest.approx(0.1, abs=2e-3)
+
+
+def test_labelled_rows_are_decided_about_like_everybody_whatever_they_count():
+    """Their weights are up to a factor, which says nothing."""
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(0.1))
+    p, x = two_groups(300)
+    rows = expected(problem, knowing(SCHEMA), p, x)
+    known = expected(problem, np.array([[0.5], [0.0], [0.0], [0.0], [0.25]]), p, x)
+    found = [
+        decided(problem, p, x, bias=own._replace(weight=own.weight * factor))[0].price
+        for own in [on_average(problem, 0.0, rows, known, 0.5)]
+        for factor in (0.1, 1.0)
+    ]
+    np.testing.assert_allclose(*found)
 
 
 def test_what_keeps_the_bound_is_left_as_it_is():

@@ -48,7 +48,8 @@ class Correction(NamedTuple):
     bias: np.ndarray  # (m,) mean of earlier tasks
     trust: np.ndarray  # (m,) between 0 and 1: how much the task's own rows are listened to
     rows: People  # what is expected of the labelled rows
-    known: People  # what they are
+    weight: np.ndarray  # what each of them counts
+    known: People  # what they are, by what each of them counts
 
 
 def smallest_prices(
@@ -144,15 +145,16 @@ class _Offsets:
     ) -> None:
         self.problem, self.correction, self.groups = problem, correction, groups
         self.center = np.asarray(bounds(problem).center, float)
-        self.real = influence(correction.known) - influence(correction.rows)
+        expectation = weighed(correction.rows, correction.weight)
+        self.real = influence(correction.known) - influence(expectation)
         inside, outside = people.inside.sum(0), people.outside.sum(0)
         total = np.maximum(inside + outside, 1e-30)
         self.inside, self.outside = inside / total, outside / total
 
     def shown(self, prices: Prices) -> np.ndarray:
         """Return what gaps between a group and all others are off by ``(m,)``, at given prices."""
-        bias, trust, rows, _ = self.correction
-        positive = priced(self.problem, prices, rows) > prices.threshold
+        bias, trust = self.correction.bias, self.correction.trust
+        positive = priced(self.problem, prices, self.correction.rows) > prices.threshold
         return (1 - trust) * bias + trust * (positive @ self.real) - self.center
 
     def by_group(self, off: np.ndarray) -> np.ndarray:
