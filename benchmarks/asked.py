@@ -16,6 +16,7 @@ from streams import Named, named
 
 from ffml.cli.values import parse_seeds
 from ffml.metrics.summary import last_third
+from ffml.online.loop import step
 from ffml.recipe.build import build
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.runtime import configure
@@ -123,7 +124,11 @@ def played(config: RunConfig) -> dict[str, Any]:
     """Run a configuration, and return what its last third shows."""
     experiment = build(config)
     tasks = list(experiment.stream.tasks())[: config.rounds]
-    rounds = last_third([experiment.loop.step(task) for task in tasks])
+    state, records = experiment.state, []
+    for task in tasks:
+        state, record = step(experiment.loop, state, task)
+        records.append(record)
+    rounds = last_third(records)
     return {
         "tables": {
             column.name: np.stack([r.tables[column.name] for r in rounds]).tolist()

@@ -18,6 +18,7 @@ from streams import named
 
 from ffml.metrics.reliability import reliability, reliability_counts
 from ffml.metrics.summary import last_third
+from ffml.online.loop import step
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
 from ffml.runtime import configure
@@ -93,12 +94,12 @@ def main() -> None:
         given = {"seed": arguments.seed, "data_options": stream.options}
         given |= {"rounds": 6, "wrappers": ("evened",)} if arguments.small else {}
         experiment = build(configure_run(stream.data, given))
-        logits, labels = [], []
+        state, logits, labels = experiment.state, [], []
         for t, task in enumerate(experiment.stream.tasks()):
             if t == experiment.config.rounds:
                 break
-            experiment.loop.step(task)
-            decided = experiment.loop.decided
+            state, record = step(experiment.loop, state, task)
+            decided = record.decided
             logits.append(logit(np.clip(decided.probabilities, CERTAIN, 1 - CERTAIN)))
             labels.append(np.asarray(task.y)[decided.rows].astype(float))
         people = sum(map(len, last_third(labels)))

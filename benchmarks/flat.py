@@ -64,7 +64,7 @@ def play(recipe: str, rounds: int, window: int, file: Path) -> None:
         directory.start()
         cpu, wall = time.process_time(), time.perf_counter()
         for number, task in enumerate(directory.tasks(), 1):
-            directory.add(experiment.loop.step(task))
+            directory.add(directory.play(task))
             if number % window:
                 continue
             checkpoint, tasks = checkpoint_bytes(directory.folder)

@@ -22,6 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet as parquet
 
 from ffml.base import FFMLError
+from ffml.online.loop import step
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
 from ffml.runtime import configure
@@ -68,9 +69,10 @@ def learned(case: Case) -> tuple[float, float, float]:
     }
     loop = build(configure_run("synthetic", {"max_gap": (0.05,), "data_options": options}))
     cpu = wall = 0.0
+    state = loop.state
     for task in loop.stream.tasks():
         cpu, wall = time.process_time(), time.perf_counter()
-        loop.loop.step(task)
+        state, _ = step(loop.loop, state, task)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     return cpu, wall, most_memory()
 

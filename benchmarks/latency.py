@@ -13,6 +13,7 @@ import time
 import numpy as np
 
 from ffml.base import Task
+from ffml.online.loop import decide, prepared, step
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
 from ffml.runtime import configure
@@ -39,17 +40,17 @@ def main() -> None:
     }
     given = {"max_gap": (0.05,), "data_options": options}
     experiment = build(configure_run("synthetic", given))
-    loop, taken = experiment.loop, []
+    loop, state, taken = experiment.loop, experiment.state, []
     for number, task in enumerate(experiment.stream.tasks()):
         if number < arguments.tasks:
-            loop.step(task)
+            state, _ = step(loop, state, task)
             continue
         wall, cpu = time.perf_counter(), time.process_time()
         with one_thread():
-            x = loop.prepared(task.x)
+            x = prepared(loop, state, task.x)
             labelled = Task(task.name, x[:LABELLED], task.y[:LABELLED], task.groups[:LABELLED])
-            params = loop.decide(labelled, people=x[LABELLED:])
-            positive = np.asarray(loop.learner.predict(params, x[LABELLED:])) > 0
+            params = decide(loop, state, labelled, people=x[LABELLED:])
+            positive = np.asarray(loop.learner.predict(params, x[LABELLED:]).logits) > 0
         taken.append((time.perf_counter() - wall, time.process_time() - cpu))
         assert positive.shape == (arguments.people,)
     wall, cpu = 1e3 * np.array(taken).T

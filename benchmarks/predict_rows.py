@@ -84,7 +84,7 @@ def learned_model() -> SavedModel:
         run = RunDirectory(Path(folder) / "run", experiment, preprocessing=encoded)
         run.start()
         for task in run.tasks():
-            run.add(experiment.loop.step(task))
+            run.add(run.play(task))
         return load_model(run.folder)
 
 

@@ -10,6 +10,7 @@ import argparse
 import time
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -34,21 +35,22 @@ def profiled(name, data, given, rounds, folder):
     import jax
     from profiling.kernels import kernel_seconds
 
+    from ffml.online.loop import step
     from ffml.recipe.build import build
     from ffml.recipe.config import configure_run
 
     experiment = build(configure_run(data, given))
     watch = Stopwatch()
-    with watch.on(experiment.loop):
+    with watch.on(experiment.loop) as loop:
         tasks = watch.each(islice(experiment.stream.tasks(), rounds))
-        experiment.loop.step(next(tasks))
+        state, _ = step(loop, experiment.state, next(tasks))
         compiling = watch.taken()
         options = jax.profiler.ProfileOptions()
         options.python_tracer_level = 0  # it would slow Python down; our parts are marked anyway
         with jax.profiler.trace(str(folder), create_perfetto_trace=True, profiler_options=options):
             watch.taken()
             for task in tasks:
-                experiment.loop.step(task)
+                state, _ = step(loop, state, task)
             usual = watch.taken()
     show(name, data, rounds, compiling, usual)
     kernels = kernel_seconds(folder)
@@ -97,29 +99,32 @@ class Stopwatch:
     @contextmanager
     def on(self, loop):
         """Watch the parts of a round."""
-        from ffml.online import loop as module
+        from ffml.online import learn
+        from ffml.online import loop as rounds
 
         parts = {
-            "decisions": "decide about people",
-            "judge_decisions": "judge decisions",
-            "shard_tasks": "move tasks to devices",
-            "asked": "draw support rows",
-            "refuse_divergence": "check that numbers are finite",
+            (rounds, "decisions"): "decide about people",
+            (rounds, "judge_decisions"): "judge decisions",
+            (rounds, "asked"): "draw support rows",
+            (rounds, "refuse_divergence"): "check that numbers are finite",
+            (learn, "shard_tasks"): "move tasks to devices",
+            (learn, "draw_tasks"): "draw tasks from memory",
+            (learn, "remember"): "remember the task",
         }
-        before = {part: getattr(module, part) for part in parts}
-        for part, name in parts.items():
-            setattr(module, part, self.timed(name, before[part]))
-        learner = loop.learner
-        study = learner.study and self.timed("study: fit what describes people", learner.study)
-        describe = self.timed("describe people", learner.describe)
-        loop.learner = learner._replace(describe=describe, study=study)
-        loop._adapt = self.timed("adapt to the task", loop._adapt)
-        loop._update = self.timed("learn: update", loop._update)
-        loop.memory.draw = self.timed("draw tasks from memory", loop.memory.draw)
-        loop.memory.add = self.timed("remember the task", loop.memory.add)
-        yield
-        for part, function in before.items():
-            setattr(module, part, function)
+        before = {place: getattr(*place) for place in parts}
+        for place, name in parts.items():
+            setattr(*place, self.timed(name, before[place]))
+        features = loop.features
+        if features is not None:
+            fit = self.timed("fit what describes people", features.fit)
+            describe = self.timed("describe people", features.describe)
+            features = features._replace(fit=fit, describe=describe)
+        watched = replace(loop, features=features)
+        vars(watched)["adapt"] = self.timed("adapt to the task", loop.adapt)
+        vars(watched)["update"] = self.timed("learn: update", loop.update)
+        yield watched
+        for place, function in before.items():
+            setattr(*place, function)
 
     def _add(self):
         now = time.perf_counter()

@@ -50,7 +50,8 @@ class Workshop:
             tasks = change(list(stream.tasks()))
             stream = Stream(stream.name, stream.schema, lambda: iter(tasks), len(tasks))
         scaler = RunningScaler.empty(np.ones(5, bool)) if scaled else None
-        built = Built(self.built.problem, self.built.loop.learner, None)
+        own = self.built.loop
+        built = Built(own.problem, own.learner, own.features)
         loop = build_loop(config, built, stream.schema)
         return Experiment(config, stream, loop, start(loop, scaler))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ffml.base import Learner, Pair
 from ffml.recipe.presets import preset
-from ffml.recipe.recipes import Recipe, build_learner, build_problem
+from ffml.recipe.recipes import Recipe, build_method, build_problem
 from ffml.runtime import compiled
 from outer.shapes import BOUND, INNER_LR, ITERATIONS, LAMBDA, Contender, Given, Shape, on_devices
 
@@ -78,7 +78,7 @@ def _contender(
 
 def _learner(recipe: Recipe, notion: tuple[str, float], given: Given) -> Learner:
     problem = build_problem(recipe, given.schema, [notion])
-    return build_learner(recipe, problem, given.shape.shots)
+    return build_method(recipe, given.shape.shots)(problem)
 
 
 def _second_round(learner: Learner, given: Given) -> Any:

@@ -11,6 +11,7 @@ _SUBMODULES = {
     "checks": "ffml.checks",
     "constraints": "ffml.problem.notions",
     "datasets": "ffml.datasets",
+    "features": "ffml.features",
     "methods": "ffml.methods",
     "metrics": "ffml.metrics",
     "models": "ffml.problem.models",

@@ -53,12 +53,16 @@ class Schema:
 
     Columns of x are the ``features``, then the ``hints``: columns that tell groups rather than
     labels, which only corrections look at, never a model.
+
+    ``categories`` are the positions of features that came from one column of categories: of each
+    such group, at most one is 1 in a row and the others are 0.
     """
 
     features: tuple[str, ...]
     sensitive: tuple[SensitiveColumn, ...]
     label: str = "label"
     hints: tuple[str, ...] = ()
+    categories: tuple[tuple[int, ...], ...] = ()
 
     @property
     def num_columns(self) -> int:
@@ -187,7 +191,7 @@ class Model(NamedTuple):
 class Band(NamedTuple):
     """Where signed gaps may lie: ``|gap - center| <= width + share · higher rate``, ``(m,)`` each.
 
-    The higher rate is that of the side of the comparison that has more.
+    The higher rate is that of the side of the comparison that has more. One number is for all m.
     """
 
     center: Array
@@ -196,7 +200,7 @@ class Band(NamedTuple):
 
 
 class Ratio(NamedTuple):
-    """A bound on rates: the lower is at least this share of the higher (0.8: four fifths)."""
+    """What is asked of rates: the lower is at least this share of the higher (0.8: four fifths)."""
 
     least: float
 
@@ -218,7 +222,7 @@ class Constraint(NamedTuple):
 
     name: str
     conditions: tuple[Condition, ...]
-    bound: float | tuple[float, ...] | Band | Ratio  # largest |gap|, one for all entries or each
+    bound: Band  # see `ffml.constraints.gap` and `ffml.constraints.ratio`
     score: Callable[[Array, Batch], Array]  # logits, batch -> (n,) what is learned from; has slopes
     judged: Callable[[Array, Batch], Array]  # logits, batch -> (n,) what the score stands for
 
@@ -227,10 +231,11 @@ class Problem(NamedTuple):
     """Minimise ``loss`` while the gaps of all ``constraints`` keep within their bounds."""
 
     model: Model
-    cost: Callable[[Params, Array, Batch], Array]  # params, their logits, batch -> ()
+    cost: Callable[[Params, Array, Batch, Array], Array]
+    # ^ params, their logits, batch, what a missed positive costs in false alarms -> ()
     constraints: tuple[Constraint, ...]
     schema: Schema
-    positive_weight: float = 1.0  # what a missed positive costs, in false alarms
+    positive_weight: float = 1.0
 
     def init(self, key: Array) -> Params:
         """Return parameters to start from."""
@@ -243,7 +248,7 @@ class Problem(NamedTuple):
 
     def loss(self, params: Params, batch: Batch) -> Array:
         """Return what is minimised: ``()``."""
-        return self.cost(params, self.apply(params, batch.x), batch)
+        return self.cost(params, self.apply(params, batch.x), batch, self.positive_weight)
 
     @property
     def constraint_names(self) -> tuple[str, ...]:

@@ -1,11 +1,14 @@
 """The checks find what is wrong with a part of one's own, and say so in one line."""
 
+from dataclasses import replace
+from typing import NamedTuple
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ffml.base import Condition, FFMLError, Info, Learner, Pair
-from ffml.checks import check_constraint, check_learner, check_model
+from ffml.base import Condition, Features, FFMLError, Info, Learner, Pair, Traits, plain
+from ffml.checks import check_constraint, check_features, check_learner, check_model
 from ffml.methods._refit import task_rows
 from ffml.problem.models import linear
 from ffml.problem.notions import decision, decision_constraint, demographic_parity
@@ -27,7 +30,7 @@ class Direction:
         return np.zeros(3)
 
     def adapt(self, known, support):
-        return known + 0.1 * ((2 * support.y - 1) * support.mask) @ support.x
+        return known.params + 0.1 * ((2 * support.y - 1) * support.mask) @ support.x
 
     def update(self, key, state, task, memory):
         rows = task_rows(task)
@@ -35,8 +38,8 @@ class Direction:
         state = 0.5 * state + (2 * rows.y - 1.0) @ rows.x
         return state, Info(0.0, nothing, nothing, 1)
 
-    def pair(self, known):
-        return Pair(known, np.zeros(self.num_constraints))
+    def knowledge(self, state):
+        return Pair(state, np.zeros(self.num_constraints))
 
     @classmethod
     def method(cls, problem):
@@ -44,11 +47,10 @@ class Direction:
         return Learner(
             own.init,
             own.adapt,
-            lambda params, x: x @ params,
+            lambda params, x: plain(np.asarray(x @ params)),
             own.update,
-            knowledge=lambda state: state,
-            pair=own.pair,
-            pure=False,
+            own.knowledge,
+            Traits(pure=False),
         )
 
 
@@ -74,26 +76,35 @@ def of_ones(known, x):
     [
         (of_ones, None),
         (lambda known, x: of_ones(known, x)[:, ::-1], "describe changes features"),
-        (lambda known, x: np.c_[x, x.sum(0, keepdims=True) + 0 * x], "a row's columns depend on"),
+        (lambda known, x: np.c_[x, x.sum() + 0 * x[:, 0]], "a row's columns depend on"),
         (lambda known, x: np.c_[x, np.full(len(x), np.nan)], "describe adds numbers that are not"),
     ],
 )
-def test_columns_that_a_learner_must_not_add_are_named(describe, message):
-    def method(problem):
-        learner = Direction.method(problem)
-        return learner._replace(
-            describe=describe,
-            adapt=lambda known, batch: learner.adapt(known, batch._replace(x=batch.x[:, :3])),
-            predict=lambda params, x: x[:, :3] @ params,
-            update=lambda key, state, task, memory: learner.update(
-                key, state, task._replace(x=task.x[:, :3]), memory
-            ),
-        )
+def test_columns_that_features_must_not_add_are_named(describe, message):
+    def factory(schema):
+        told = replace(schema, features=(*schema.features, "more"))
+        return Features(lambda: (), lambda key, state, task, tasks: state, describe, told)
 
     if message is None:
-        check_learner(method)
+        check_features(factory)
     else:
-        refused(check_learner, method, message)
+        refused(check_features, factory, message)
+
+
+class Sums(NamedTuple):
+    """What features know that count padding as people."""
+
+    x: np.ndarray
+
+
+def test_features_that_fit_to_padding_are_named():
+    def factory(schema):
+        def fit(key, state, task, tasks):
+            return Sums(state.x + tasks.x.sum())
+
+        return Features(lambda: Sums(np.zeros(())), fit, lambda state, x: x, schema)
+
+    refused(check_features, factory, "padding rows are fitted to")
 
 
 class ByChance(Direction):
@@ -103,20 +114,20 @@ class ByChance(Direction):
 
 class Deaf(Direction):
     def adapt(self, known, support):
-        return 0 * known
+        return 0 * known.params
 
     def update(self, key, state, task, memory):
         return state, super().update(key, state, task, memory)[1]
 
 
 class Negative(Direction):
-    def pair(self, known):
-        return Pair(known, np.full(self.num_constraints, -0.1))
+    def knowledge(self, state):
+        return Pair(state, np.full(self.num_constraints, -0.1))
 
 
 class TooMany(Direction):
-    def pair(self, known):
-        return Pair(known, np.zeros(self.num_constraints + 1))
+    def knowledge(self, state):
+        return Pair(state, np.zeros(self.num_constraints + 1))
 
 
 class ReadsPadding(Direction):
@@ -127,7 +138,7 @@ class ReadsPadding(Direction):
 
 class ReadsMaskedSupport(Direction):
     def adapt(self, known, support):
-        return known + (2 * support.y - 1) @ support.x
+        return known.params + (2 * support.y - 1) @ support.x
 
 
 class ReadsEmptySlots(Direction):
@@ -151,7 +162,7 @@ PADDING = "what padding rows and empty places in memory hold changes decisions"
         (ByChance, "the same seed gives other numbers"),
         (Deaf, "another seed gives the same decisions"),
         (Negative, "a multiplier is negative"),
-        (TooMany, "pair shows multipliers of shape (2,); there are 1 constraints"),
+        (TooMany, "the state shows multipliers of shape (2,); there are 1 constraints"),
         (ReadsPadding, PADDING),
         (ReadsMaskedSupport, PADDING),
         (ReadsEmptySlots, PADDING),
@@ -171,13 +182,13 @@ def test_a_learner_that_recompiles_is_named():
             return jnp.concatenate([state, state[:1]]), info  # another shape each round
 
         def adapt(known, support):
-            return known[:3] + 0.1 * ((2 * support.y - 1) * support.mask) @ support.x
+            return known.params[:3] + 0.1 * ((2 * support.y - 1) * support.mask) @ support.x
 
         return learner._replace(
             adapt=adapt,
             update=update,
-            pair=lambda known: Pair(known, np.zeros(1)),
-            pure=True,
+            knowledge=lambda state: Pair(state, np.zeros(1)),
+            traits=Traits(),
         )
 
     refused(check_learner, method, "adapt is compiled 6 times; shapes and types must stay")

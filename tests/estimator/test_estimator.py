@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn
+from playing import Player
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
@@ -28,8 +29,9 @@ import ffml
 from ffml.base import FFMLError, Schema
 from ffml.estimator import FairMetaClassifier
 from ffml.estimator.inputs import group_codes, random_parts, read_groups, sensitive_columns
-from ffml.estimator.loop import configure, new_loop
+from ffml.estimator.loop import configure, loop_of
 from ffml.methods import DEFAULT_METHOD, METHODS
+from ffml.online.loop import start
 from ffml.problem.models import MODELS
 from ffml.problem.notions import CONSTRAINTS
 from ffml.recipe.build import build_for, build_loop
@@ -53,7 +55,7 @@ def rounds_without_time(model):
 
 def assert_same(one, other):
     """Compare two classifiers to the last bit, but for the time they took."""
-    pairs = [(one.loop_.state, other.loop_.state), (one.multipliers_, other.multipliers_)]
+    pairs = [(one.state_.learner, other.state_.learner), (one.multipliers_, other.multipliers_)]
     pairs += [(rounds_without_time(one), rounds_without_time(other))]
     for a, b in pairs:
         jax.tree.map(np.testing.assert_array_equal, a, b)
@@ -125,12 +127,13 @@ def test_fit_is_what_a_run_over_the_same_table_does(fitted, tmp_path):
     stream = table_stream(tmp_path / "people.parquet", label="y", sensitive="s", task="town")
     config = configure_run("people", QUICK | {"method": "ffml", "shots": 10})
     scaler = RunningScaler.empty(stream.preprocessor.scaled)
-    loop = build_loop(config, *build_for(config, stream.schema), scaler)
+    loop = build_loop(config, build_for(config, stream.schema), stream.schema)
+    loop = Player(loop, start(loop, scaler))
     for task, expected in zip(stream.tasks(), fitted.rounds_, strict=True):
         record = loop.step(task)
         assert record.task == expected.task
         np.testing.assert_array_equal(record.constraint, expected.constraint)
-    jax.tree.map(np.testing.assert_array_equal, loop.state, fitted.loop_.state)
+    jax.tree.map(np.testing.assert_array_equal, loop.state.learner, fitted.state_.learner)
 
 
 @pytest.mark.parametrize("tasks", [None, ["Ulm"] * len(Y)])
@@ -209,9 +212,10 @@ def test_all_constraints_at_once_have_multipliers_by_name():
 def test_predictions_are_those_of_the_model_with_jax(model):
     settings = {"model.hidden": [4]} if model == "mlp" else {}
     fitted = classifier(model=model, settings=settings)
-    loop = fitted.fit(X, Y, sensitive_features=SEX, tasks=TOWN).loop_
-    logits = jax.jit(loop.learner.predict)(loop.pair.params, loop.scaler.transform(X))
-    np.testing.assert_allclose(fitted.decision_function(X), logits, rtol=1e-4, atol=1e-5)
+    fitted.fit(X, Y, sensitive_features=SEX, tasks=TOWN)
+    loop = Player(fitted.loop_, fitted.state_)
+    said = jax.jit(loop.learner.predict)(loop.pair.params, loop.state.scaler.transform(X))
+    np.testing.assert_allclose(fitted.decision_function(X), said.logits, rtol=1e-4, atol=1e-5)
 
 
 def test_defaults_are_those_of_a_run():
@@ -238,7 +242,8 @@ def test_adapting_is_one_step_of_descent_on_a_balanced_support():
     model = classifier(max_gap=None).fit(X, Y, tasks=TOWN)
     rows = np.concatenate([np.flatnonzero(Y == 0)[:5], np.flatnonzero(Y == 1)[:5]])
     moved = model.adapt(X[rows], Y[rows]).decision_function(X) - model.decision_function(X)
-    theta, x = model.loop_.pair.params, model.loop_.scaler.transform(X)
+    theta = Player(model.loop_, model.state_).pair.params
+    x = model.state_.scaler.transform(X)
     errors = 1 / (1 + np.exp(-(x[rows] @ theta["w"] + theta["b"]))) - Y[rows]
     default = preset("default", "", "ffml")
     step = default["inner.lr"] * 10 / (10 + default["inner.shrinkage"])
@@ -322,13 +327,13 @@ def test_a_copy_goes_on_with_the_same_bytes(copied):
 def test_equal_classifiers_share_their_compiled_functions(fitted):
     other = classifier(random_state=7).fit(X[:90], Y[:90], sensitive_features=SEX[:90])
     assert other.loop_.learner.update is fitted.loop_.learner.update
-    assert other.loop_._update._cache_size() == 1
+    assert other.loop_.update._cache_size() == 1
 
 
 def test_a_constraint_registered_anew_is_not_mistaken_for_the_old_one(fitted, monkeypatch):
     def problem():
         config = configure(classifier().get_params())
-        return new_loop(config, fitted.schema_, fitted.preprocessor_).problem
+        return loop_of(config, fitted.schema_).problem
 
     assert problem().constraint_names == ("demographic-parity[sensitive_feature=m]",)
     monkeypatch.setitem(CONSTRAINTS, "demographic-parity", CONSTRAINTS["dbc"])
@@ -480,9 +485,9 @@ def test_probabilities_are_those_that_the_run_records():
     tasks, sex = np.repeat(["a", "b", "c"], 300), rng.choice(["f", "m"], 900)
     model = FairMetaClassifier("leader", wrappers=["evened"], max_gap=0.5)
     model.fit(x, y, sensitive_features=sex, tasks=tasks)
-    found, loop = model.predict_proba(x)[:, 1], model.loop_
+    found, loop = model.predict_proba(x)[:, 1], Player(model.loop_, model.state_)
     prepared = loop.prepared(model.preprocessor_.transform(x)).astype(np.float64)
-    np.testing.assert_array_equal(found, loop.learner.chances(model._params, prepared))
+    np.testing.assert_array_equal(found, loop.learner.predict(model._params, prepared).probability)
     assert found.mean() == pytest.approx(y.mean(), abs=0.03)
     assert (found[model.predict(x) == 1] < 0.5).any()  # the threshold is for balanced accuracy
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from conftest import random_task
 from fairlearn import reductions
+from playing import Player
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -25,7 +26,7 @@ from ffml.features.forest import Forest
 from ffml.methods import fairlearn_dp, refit
 from ffml.methods._refit import support_rows, task_rows
 from ffml.online.judge import support_batch
-from ffml.online.loop import OnlineLoop
+from ffml.online.loop import Loop
 from ffml.online.memory import MemorySettings, bounded
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import linear
@@ -92,7 +93,7 @@ def test_a_refit_is_the_classifier_on_weighted_rows(schema, problem, classifier,
     x = x.astype(float)
     with threadpool_limits(1):
         oracle.fit(x, y, sample_weight=even(y, times, positive_weight))
-    logits = learner.predict(learner.adapt(state, support), x)
+    logits = learner.predict(learner.adapt(state, support), x).logits
     expected = oracle.predict_proba(x)[:, 1].clip(1e-6, 1 - 1e-6)
     np.testing.assert_allclose(1 / (1 + np.exp(-logits)), expected, atol=1e-9)
 
@@ -117,7 +118,7 @@ def test_fairlearn_over_boosting_is_a_direct_fit_kept_as_arrays(schema, problem)
     assert len(mixture.members) > 1 and all(type(m) is Forest for m in mixture.members)
     assert all(type(leaf) is np.ndarray for leaf in jax.tree.leaves(mixture))
     expected = oracle._pmf_predict(x)[:, 1].clip(1e-3, 1 - 1e-3)
-    logits = learner.predict(mixture, x)
+    logits = learner.predict(mixture, x).logits
     np.testing.assert_allclose(1 / (1 + np.exp(-logits)), expected, atol=1e-9)
 
 
@@ -132,7 +133,7 @@ def test_rows_of_one_label_decide_it_and_no_rows_decide_0(schema, problem, metho
         if label is not None:
             same = task._replace(y=np.full(60, label))
             state, _ = learner.update(None, state, kept_rows(same, schema, 64), None)
-        decided = learner.predict(learner.adapt(state, nobody), task.x) > 0
+        decided = learner.predict(learner.adapt(state, nobody), task.x).logits > 0
         assert (decided == bool(label)).all()
 
 
@@ -140,7 +141,7 @@ def test_rows_of_one_label_decide_it_and_no_rows_decide_0(schema, problem, metho
 def test_evened_keeps_the_gap_asked_for_with_any_classifier(schema, problem, classifier):
     def gap(method):
         memory = MemorySettings(tasks_per_round=4, rows_per_task=256)
-        loop = OnlineLoop(problem, method(problem), schema, shots=20, memory_settings=memory)
+        loop = Player(Loop(problem, method(problem), schema, shots=20, memory_settings=memory))
         rounds = [loop.step(random_task(i, 600, schema, bias=1.5)) for i in range(6)]
         tables = sum(r.tables["sex"] for r in rounds[2:])  # [group, label, decision]
         men, women = tables[:, :, 1].sum(1) / tables.sum((1, 2))

@@ -144,7 +144,7 @@ def test_very_many_features(schema):
     task = random_task(5, 100, wide)
     support = support_batch(task, wide, np.arange(50), 20, np.random.default_rng(0))
     params = learner.adapt(trusting(state, 100.0), support)
-    assert ((learner.predict(params, support.x) > 0) == support.y).mean() > 0.9
+    assert ((learner.predict(params, support.x).logits > 0) == support.y).mean() > 0.9
 
 
 def turned(seed, schema, rows=300):
@@ -193,10 +193,10 @@ def test_tasks_of_one_label_are_decided_like_it(schema, label):
     state = learned(learner, schema, [task, task])
     assert not state.weights.any() and np.isfinite(state.curvature).all()
     support = support_batch(task, schema, np.arange(50), 20, np.random.default_rng(0))
-    logits = learner.predict(learner.adapt(state, support), task.x)
+    logits = learner.predict(learner.adapt(state, support), task.x).logits
     assert ((logits > 0) == label).all()
     nobody = support_batch(task, schema, np.arange(0), 20, np.random.default_rng(0))
-    assert not learner.predict(learner.adapt(state, nobody), task.x).any()
+    assert not learner.predict(learner.adapt(state, nobody), task.x).logits.any()
 
 
 def test_halves_share_no_row_and_lose_none(schema):
@@ -243,8 +243,14 @@ def test_a_trust_that_is_given_is_not_learned(schema):
     batch = support_batch(support, schema, np.arange(60), 10, np.random.default_rng(0))
     np.testing.assert_array_equal(never.adapt(known, batch)["w"], [0.0, 1.0, 2.0])
     tried = known._replace(losses=np.arange(8.0))
-    assert never.remarks(tried) == () and len(leader(problem).remarks(tried)) == 1
-    assert leader(problem).remarks(known) == ()  # nothing was tried yet
+    memory = remembered(schema, support, rows=60)
+    newest = jax.tree.map(lambda leaf: leaf[0], memory)
+
+    def shown(learner, state):
+        return learner.update(jax.random.key(0), state, newest, memory)[1].extra
+
+    assert shown(never, tried) is None and shown(leader(problem), tried)["trust"] in TRUSTS
+    assert shown(leader(problem), state) is None  # nothing was tried yet
     with pytest.raises(FFMLError, match="trust must be >= 0, got -1"):
         leader(problem, trust=-1)
 

@@ -253,7 +253,7 @@ def test_refit_is_scikit_learn_on_all_rows_seen_and_the_support(schema, problem,
     cost = 2 / (1 + positive_weight) * np.array([1.0, positive_weight])
     shares = dict(enumerate(cost * len(y) / (2 * np.bincount(y))))  # balanced, then by cost
     oracle = LogisticRegression(class_weight=shares, tol=1e-8).fit(x.astype(float), y)
-    logits = learner.predict(learner.adapt(state, support), x)
+    logits = learner.predict(learner.adapt(state, support), x).logits
     np.testing.assert_allclose(logits, oracle.decision_function(x.astype(float)), atol=2e-3)
 
 
@@ -280,7 +280,7 @@ def test_fairlearn_refit_is_a_direct_fit(schema, problem, method, notion):
     oracle.fit(x[order].astype(float), y[order], sensitive_features=groups[order, 0])
     probability = oracle._pmf_predict(x.astype(float))[:, 1]
     assert len(np.unique(probability)) > 2  # a true mixture
-    logits = learner.predict(learner.adapt(state, support), x)
+    logits = learner.predict(learner.adapt(state, support), x).logits
     expected = np.clip(probability, 1e-3, 1 - 1e-3)
     np.testing.assert_allclose(1 / (1 + np.exp(-logits)), expected, atol=1e-9)
 
@@ -293,7 +293,7 @@ def test_refits_decide_positively_more_often_where_missed_positives_cost_more(
     for positive_weight in (0.5, 1.0, 2.0):
         learner = method(problem._replace(positive_weight=positive_weight))
         state, support, x, _, _ = seen_and_support(learner, schema)
-        rates.append((learner.predict(learner.adapt(state, support), x) > 0).mean())
+        rates.append((learner.predict(learner.adapt(state, support), x).logits > 0).mean())
     assert rates[0] + 0.03 < rates[1] < rates[2] - 0.03
 
 
@@ -316,13 +316,13 @@ def test_hashed_decisions_are_taken_as_often_as_the_mixture_says(problem):
     members = tuple({"w": np.zeros(3), "b": np.array(sign)} for sign in (1.0, -1.0))
     mixture = Mixture(np.array([0.3, 0.7]), members)
     x = np.random.default_rng(0).normal(size=(20_000, 3)).astype(np.float32)
-    decided = learner.predict(mixture, x) > 0
+    decided = learner.predict(mixture, x).logits > 0
     assert decided.mean() == pytest.approx(0.3, abs=0.015)
-    again = learner.predict(mixture, x[::-1]) > 0
+    again = learner.predict(mixture, x[::-1]).logits > 0
     np.testing.assert_array_equal(decided[::-1], again)  # a row's place does not matter
     for share, decision in ((0.0, False), (1.0, True)):  # where all members agree, so do we
         agreed = mixture._replace(share=np.array([share, 1 - share]))
-        assert ((learner.predict(agreed, x) > 0) == decision).all()
+        assert ((learner.predict(agreed, x).logits > 0) == decision).all()
 
 
 @pytest.mark.parametrize("name", ["fairlearn-dp", "fairlearn-eo"])
@@ -335,7 +335,7 @@ def test_groups_that_are_the_labels(name, schema, problem):
         None, learner.init(jax.random.key(0)), padded(kept_rows(task, schema)), None
     )
     nobody = support_batch(task, schema, np.arange(0), 10, np.random.default_rng(0))
-    logits = learner.predict(learner.adapt(learner.knowledge(state), nobody), task.x)
+    logits = learner.predict(learner.adapt(learner.knowledge(state), nobody), task.x).logits
     assert np.isfinite(logits).all()
 
 
@@ -349,7 +349,9 @@ def test_rows_of_one_label_one_group_or_none(name, schema, problem):
         state = learner.init(jax.random.key(0))
         if task is not None:
             state, _ = learner.update(None, state, padded(kept_rows(task, schema)), None)
-        return learner.predict(learner.adapt(state, nobody), random_task(2, 50, schema).x) > 0
+        return (
+            learner.predict(learner.adapt(state, nobody), random_task(2, 50, schema).x).logits > 0
+        )
 
     assert not decisions(None).any()
     assert decisions(task._replace(y=task.y * 0 + 1)).all()

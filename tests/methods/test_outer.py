@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from closed_forms import constant_tasks, learn, scalar_problem
 
-from ffml.base import Batch, LabelledTask
+from ffml.base import Band, Batch, LabelledTask
 from ffml.methods import ffml
 from ffml.methods._ffml import draw
 from ffml.methods._inner import primal_dual_steps
@@ -36,7 +36,7 @@ def test_means_over_tasks_by_hand(float64, outer, loss, constraint, gap):
     tasks = tasks._replace(totals=totals, counts=np.minimum(tasks.counts, totals))
     problem = scalar_problem(0.0)
     notion = problem.constraints[0]._replace(
-        bound=0.02, score=lambda h, batch: batch.x[:, 0] * batch.s[:, 0]
+        bound=Band(0.0, 0.02), score=lambda h, batch: batch.x[:, 0] * batch.s[:, 0]
     )
     problem = problem._replace(
         constraints=(notion,),
@@ -73,7 +73,9 @@ def test_the_penalty_is_the_squared_gap_of_many_rows_however_few_are_drawn(schem
 def test_where_the_penalty_leads_by_hand(float64):
     """min ½(θ - 2)² + ρ (θ² - chance), with scores θ and 0 of two rows each: chance is θ²/3."""
     problem = scalar_problem(limit=10.0)
-    problem = problem._replace(constraints=(problem.constraints[0]._replace(bound=10.0),))
+    problem = problem._replace(
+        constraints=(problem.constraints[0]._replace(bound=Band(0.0, 10.0)),)
+    )
     learner = ffml(
         problem,
         primal_dual_steps(1e-9, 1),

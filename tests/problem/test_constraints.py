@@ -7,7 +7,7 @@ import pytest
 from conftest import random_task
 
 from ffml import metrics
-from ffml.base import FFMLError, Ratio, Schema, SensitiveColumn, Task
+from ffml.base import FFMLError, Schema, SensitiveColumn, Task
 from ffml.methods.sampling import draw_support_and_query
 from ffml.online.judge import Decided, judge_decisions, padded_batch, support_batch
 from ffml.online.memory import bounded
@@ -19,6 +19,7 @@ from ffml.problem.notions import (
     demographic_parity,
     equal_opportunity,
     equalized_odds,
+    ratio,
 )
 
 TWO_COLUMNS = Schema(
@@ -102,13 +103,13 @@ def test_a_ratio_bounds_the_gap_by_a_share_of_the_higher_rate(schema, shift):
     task, batch, logits = batch_and_logits(schema)
     s, p = task.groups[:, 0], sigmoid(logits[:50])
     rates = np.array([p[s == 1].mean(), p[s == 0].mean()])
-    problem = problem_of(schema, demographic_parity(Ratio(0.8), relative=False))
+    problem = problem_of(schema, demographic_parity(ratio(0.8), relative=False))
     moved = of.shifted(problem, np.array([shift]))
     expected = abs(rates[0] - rates[1] + shift) - 0.2 * rates.max()
     np.testing.assert_allclose(of.constraint(moved, logits, batch), [expected], rtol=1e-4)
     decided = (logits[:50] > 0) * 1.0
     higher = of.judged_higher_rates(
-        problem_of(schema, demographic_parity(Ratio(0.8))), logits, batch
+        problem_of(schema, demographic_parity(ratio(0.8))), logits, batch
     )
     expected = [max(decided[s == 1].mean(), decided[s == 0].mean())]
     np.testing.assert_allclose(higher, expected, rtol=1e-5)
@@ -117,7 +118,7 @@ def test_a_ratio_bounds_the_gap_by_a_share_of_the_higher_rate(schema, shift):
 @pytest.mark.parametrize("least", [0.0, -0.1, 1.2, np.nan])
 def test_a_ratio_that_nothing_can_have_is_refused(least):
     with pytest.raises(FFMLError, match="must be above 0 and at most 1"):
-        demographic_parity(Ratio(least))
+        demographic_parity(ratio(least))
 
 
 @pytest.mark.parametrize("relative", [True, False])
@@ -127,7 +128,7 @@ def test_records_speak_of_decisions_whatever_is_learned_from(schema, relative):
     decided = Decided(np.arange(50), logits, sigmoid(logits), logits > 0)
     rates = [(logits > 0)[task.groups[:, 0] == group].mean() for group in (0, 1)]
     gap, higher = abs(rates[1] - rates[0]), max(rates)
-    for bound, most in ((0.05, 0.05), (Ratio(0.8), 0.2 * higher)):
+    for bound, most in ((0.05, 0.05), (ratio(0.8), 0.2 * higher)):
         problem = problem_of(schema, demographic_parity(bound, relative=relative))
         found = judge_decisions(problem, schema, task, decided).constraint
         np.testing.assert_allclose(found, [gap - most], rtol=1e-4, atol=1e-6)
@@ -292,7 +293,7 @@ def test_gap_variance_is_what_shuffled_groups_show(rows, schema):
 
 def test_bad_bounds_are_refused(schema):
     for bound in (-0.1, float("nan"), (0.1, -0.2)):
-        with pytest.raises(FFMLError, match=r"bound of demographic-parity must be >= 0, got"):
+        with pytest.raises(FFMLError, match=r"a gap must be >= 0, got"):
             demographic_parity(bound)
     with pytest.raises(FFMLError, match="has 1 entries here: give one bound or 1"):
         fair_classification(schema, linear(), demographic_parity((0.1, 0.2)))

@@ -15,7 +15,7 @@ from ffml.recipe.configfile import read_config
 from ffml.recipe.presets import PRESETS, preset
 from ffml.recipe.recipes import (
     Recipe,
-    build_learner,
+    build_method,
     build_problem,
     check_recipe,
     known_settings,
@@ -170,16 +170,16 @@ def test_every_setting_of_parts_and_wrappers_can_be_given():
     )
     problem = build_problem(recipe, SCHEMA, (("demographic-parity", 0.1), ("dbc", 0.1)))
     assert problem.positive_weight == 2.0 and problem.num_constraints == 2
-    learner = build_learner(recipe, problem, shots=7)
-    assert learner.uses_unlabelled
-    assert learner.step_sizes == step_sizes(recipe) == ("outer_lr", "dual_lr", "inner.lr")
+    learner = build_method(recipe, shots=7)(problem)
+    assert learner.traits.uses_unlabelled
+    assert step_sizes(recipe) == ("outer_lr", "dual_lr", "inner.lr")
     assert set(recipe.settings) <= set(recipe.values()) == set(known_settings(recipe))
 
 
 def test_bounds_are_one_or_one_for_each_notion():
     both = "demographic-parity", "equal-opportunity"
     problem = build_problem(Recipe(), SCHEMA, asked_bounds(both, (0.1, 0.2)))
-    assert [notion.bound for notion in problem.constraints] == [0.1, 0.2]
+    assert [notion.bound.width for notion in problem.constraints] == [0.1, 0.2]
     assert asked_bounds(both, (0.1,)) == tuple((name, 0.1) for name in both)
     message = "^give one max_gap, or one for each of the 2 notions; got 3$"
     with pytest.raises(FFMLError, match=message):

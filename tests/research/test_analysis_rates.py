@@ -15,7 +15,7 @@ import ffml
 from ffml.base import Info, Model
 from ffml.online.memory import MemorySettings
 from ffml.problem.models import linear
-from ffml.recipe.recipes import Recipe, build_learner
+from ffml.recipe.recipes import Recipe, build_method
 from ffml.research import analysis
 
 RADIUS, L2, BOUND = 1.0, 1.0, 0.1
@@ -57,7 +57,7 @@ def test_ffml_grows_as_theorem_2_says_and_who_does_not_learn_does_not(problem, c
     assert analysis.inner_step_fits(constants, settings["inner.lr"], 0.5)
 
     recipe = Recipe("ffml", settings=settings | {"num_outer_steps": 2})
-    learner = build_learner(recipe, problem, shots=8)
+    learner = build_method(recipe, shots=8)(problem)
     frozen = learner._replace(
         update=lambda key, state, task, memory: (state, Info(0.0, np.zeros(1), np.zeros(1), 0))
     )

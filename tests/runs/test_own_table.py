@@ -102,6 +102,7 @@ def test_adapting_to_support_rows_changes_decisions_but_not_the_model(learned, t
 def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     """From θ, λ, and by how much the gaps of new tasks have differed from those learned."""
     from ffml.estimator.loop import decision
+    from ffml.online.loop import knowledge
     from ffml.recipe.build import build
     from ffml.runs.adapting import rule_of, settle
     from ffml.runs.artifact import load_model
@@ -113,29 +114,27 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
 
     support = open_table(write_loans(tmp_path / "support.csv", months=1, seed=9))
     model = load_model(learned / place)
-    loop = build(run_config(model.config["run"])).loop
+    experiment = build(run_config(model.config["run"]))
+    loop = experiment.loop
     checkpoints = Checkpoints(learned / "run")
-    checkpoints.restore(checkpoints.load(), loop)
-    known = leaves_by_name(loop.knowledge, "knowledge")
+    state = checkpoints.restore(checkpoints.load(), loop, experiment.state)
+    knows = knowledge(loop, state)
+    known = leaves_by_name(knows, "knowledge")
     assert model.knowledge.keys() == known.keys()
     for name, array in known.items():
         np.testing.assert_array_equal(model.knowledge[name], array)
     # large, so that gaps matter, and their shift turns them round
     large, shift = np.array([5.0], np.float32), np.array([-0.5], np.float32)
     model.knowledge.update({"knowledge.inner.multipliers": large, "knowledge.shift": shift})
-    knows = loop.knowledge
-    loop.learner = loop.learner._replace(
-        knowledge=lambda state: knows._replace(
-            inner=knows.inner._replace(multipliers=large), shift=shift
-        )
-    )
+    moved = knows._replace(inner=knows.inner._replace(multipliers=large), shift=shift)
+    loop = replace(loop, learner=loop.learner._replace(knowledge=lambda state: moved))
     task = labelled_task(
         support, preprocessor_of(model), model.schema, sensitive=("sex",), positive="yes"
     )
     x = model.standardised(task.x)
-    expected = loop.learner.predict(decision(loop, task), x)
+    expected = loop.learner.predict(decision(loop, state, task), x).logits
     rule = rule_of(settle(model, support))
-    found = rule.logits(rule.prepare(task.x))
+    found = rule.predict(rule.prepare(task.x)).logits
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert np.abs(found - model.logits(task.x)).max() > 1e-3
 

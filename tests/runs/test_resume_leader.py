@@ -34,8 +34,8 @@ class LeadingWorkshop(Workshop):
 def test_a_run_that_was_stopped_ends_with_the_same_bytes(stopped, tmp_path, monkeypatch):
     hurry(monkeypatch)
     workshop = LeadingWorkshop()
-    whole = workshop.run(tmp_path / "whole").experiment.loop
-    assert len(whole.state.labels.roots) and whole.state.inner.known.labels.any()
+    whole = workshop.run(tmp_path / "whole").state
+    assert len(whole.features.labels.roots) and whole.learner.known.labels.any()
     assert whole.memory.tasks[-1].x[:, 5].any()  # boosting had something to say
     workshop.run(tmp_path / "run", rounds=stopped)
     assert workshop.go_on(tmp_path / "run").resumed_at == stopped

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from comparisons import tiny_plan, two_methods
 from pandas.testing import assert_frame_equal
+from playing import Player
 
 from ffml.base import FFMLError
 from ffml.methods import METHODS
@@ -52,7 +53,7 @@ def test_runs_of_one_process_share_functions_and_nothing_else(method, tmp_path):
     alone = build(second.config)
     shared = [build(cell.config, functions=shared_functions) for cell in (first, second)]
     assert shared[0].loop.learner is shared[1].loop.learner is not alone.loop.learner
-    losses = [alone.loop.step(task).metrics["loss"] for task in alone.stream.tasks()]
+    losses = [r.metrics["loss"] for r in Player.of(alone).play(alone.stream.tasks())]
     assert losses == both[0]["loss"][both[0]["seed"] == 1].tolist()
 
 
@@ -108,9 +109,10 @@ def test_the_store_gives_back_every_number(stored):
     frame = store.load(cells)
     assert len(frame) == 16 and list(frame["label"].unique()) == ["twp", "refit"]
     experiment = build(cells[0].config)
+    player = Player.of(experiment)
     names = experiment.problem.constraint_names
     for task, (_, row) in zip(experiment.stream.tasks(), frame.iterrows(), strict=False):
-        record = experiment.loop.step(task)
+        record = player.step(task)
         for name in ("round", "task", "n_rows", "n_support", "n_validation", "iterations"):
             assert row[name] == getattr(record, name)
         found = {name: row[name] for name in record.metrics}

@@ -9,9 +9,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playing import Player
 
 from ffml.base import FFMLError
 from ffml.methods import METHODS
+from ffml.online.judge import NO_DECISION
+from ffml.online.learn import learn_or_wait
+from ffml.online.loop import arrive, is_judged, pair
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
 from ffml.recipe.recipes import Recipe, known_settings
@@ -31,7 +35,7 @@ from ffml.studies.tuning import (
     unfinished_chunks,
 )
 from ffml.studies.tuning._chunks import _even_size
-from ffml.studies.tuning._play import _open, many_loop
+from ffml.studies.tuning._play import _open, judge_each, many_loop
 from ffml.studies.tuning._program import compile_program, traceable
 
 PURE = ("ffml", "m-ftml", "twp", "ogdlc", "adp-olc", "gen-olc")
@@ -84,21 +88,25 @@ def assert_same_as_alone(search, store, members, tolerance=2e-4, people=0):
     experiment = _open(chunk)
     names = tuple(chunk.values)
     program = compile_program(experiment.config, schema, names, chunk.size, chunk.num_devices)
-    many = many_loop(chunk, program, experiment)
-    alone = {i: build(replace(chunk.cells[i].config, judge_from=0.0)).loop for i in members}
+    many, state = many_loop(chunk, program, experiment)
+    configs = {i: replace(chunk.cells[i].config, judge_from=0.0) for i in members}
+    alone = {i: Player.of(build(config)) for i, config in configs.items()}
+    judgements = None
     for task in islice(experiment.stream.tasks(), 4):
-        many.judgements = []
-        many.step(task)
+        state, arrived = arrive(many, state, task)
+        if is_judged(many, state, arrived):
+            judgements = judge_each(many, state, arrived, len(chunk.cells))
+        state, _ = learn_or_wait(many, state, arrived.as_it_came, NO_DECISION)
         for i, loop in alone.items():
             record = loop.step(task)
-            pairs = jax.tree.leaves(many.pair), jax.tree.leaves(loop.pair)
+            pairs = jax.tree.leaves(pair(many, state)), jax.tree.leaves(loop.pair)
             for ours, theirs in zip(*pairs, strict=True):
                 np.testing.assert_allclose(ours[i], theirs, rtol=tolerance, atol=tolerance)
-            if many.judgements:
-                for name, table in many.judgements[i].tables.items():
+            if judgements:
+                for name, table in judgements[i].tables.items():
                     assert np.abs(table - record.tables[name]).max() <= people
-    assert many.judgements and many.round == 4
-    return chunk, many
+    assert judgements and state.round == 4
+    return chunk, state
 
 
 def test_settings_of_ffml_learn_together_as_alone(tmp_path):
@@ -112,10 +120,10 @@ def test_settings_of_ffml_learn_together_as_alone(tmp_path):
     ]
     common = TINY | {"inner.num_steps": 1, "num_outer_steps": 3, "initial_multiplier": 0.5}
     search = tiny_search(tried, "ffml", given=common | {"wrappers": ()})
-    chunk, many = assert_same_as_alone(search, ChunkStore(tmp_path), members=(1,))
+    chunk, state = assert_same_as_alone(search, ChunkStore(tmp_path), members=(1,))
     assert (len(chunk.cells), chunk.size, chunk.num_devices) == (3, 4, 2)
-    assert many.state.round.shape == ()  # counted, and so rows drawn, once for all settings
-    assert len({float(loop) for loop in many.pair.multipliers[:3, 0]}) == 3
+    assert state.learner.round.shape == ()  # counted, and so rows drawn, once for all settings
+    assert len({float(loop) for loop in state.learner.multipliers[:3, 0]}) == 3
 
 
 def test_settings_of_wrapped_methods_learn_together_as_alone(tmp_path):

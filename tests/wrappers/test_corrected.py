@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from closed_forms import constant_tasks, learn, scalar_problem
 
-from ffml.base import FFMLError
+from ffml.base import Band, FFMLError
 from ffml.methods import ffml, m_ftml
 from ffml.methods._inner import primal_dual_steps
 from ffml.methods.outer import BETWEEN_TASKS, task_precision
@@ -49,7 +49,7 @@ def test_bounds_are_moved_by_the_gaps_that_new_tasks_show(float64, memory):
     """Gaps are properties of tasks here: 0 for those in memory, 0.3 for decisions on the newest."""
     problem = scalar_problem(limit=1.0)
     notion = problem.constraints[0]._replace(
-        bound=0.02,
+        bound=Band(0.0, 0.02),
         score=lambda h, batch: 0 * h + batch.x[:, 0] / 2 * batch.s[:, 0],
         judged=lambda h, batch: batch.x[:, 0] * batch.s[:, 0],
     )

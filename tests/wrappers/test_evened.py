@@ -6,27 +6,31 @@ import jax
 import numpy as np
 import pytest
 from conftest import random_task
+from playing import Player
 
 from ffml import metrics
-from ffml.base import FFMLError, Unlabelled
+from ffml.base import FFMLError, Traits, Unlabelled
+from ffml.features import boosted
 from ffml.methods import leader, refit, twp
 from ffml.online.judge import MOST_UNLABELLED, padded_batch, support_batch, with_people
-from ffml.online.loop import OnlineLoop
+from ffml.online.loop import Loop
 from ffml.online.memory import MemorySettings
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity
-from ffml.wrappers import boosted, evened
+from ffml.wrappers import evened
 from ffml.wrappers._evened import PRIOR_ROWS
 
 QUICK = partial(twp, num_steps=20, penalty=0.0, shots=20)  # no fairness of its own
 
 
-def make_loop(schema, method, bound=0.02, **settings):
+def make_loop(schema, method, bound=0.02, features=None, **settings):
     notions = () if bound is None else (demographic_parity(bound),)
     problem = fair_classification(schema, linear(), *notions, **settings)
     memory = MemorySettings(tasks_per_round=4, rows_per_task=256)
-    return OnlineLoop(problem, method(problem), schema, shots=20, memory_settings=memory)
+    told = problem if features is None else problem._replace(schema=features.schema)
+    loop = Loop(problem, method(told), schema, features, shots=20, memory_settings=memory)
+    return Player(loop)
 
 
 def mean_gap(rounds):
@@ -41,7 +45,7 @@ def test_groups_that_features_tell_are_treated_evenly_and_learning_is_the_same(s
     tasks = [random_task(i, 400, schema, bias=1.5) for i in range(8)]
     plain, wrapped = (make_loop(schema, m) for m in (method, evened(method, shots=20)))
     rounds, evener = ([loop.step(task) for task in tasks] for loop in (plain, wrapped))
-    jax.tree.map(np.testing.assert_array_equal, wrapped.state.inner, plain.state)
+    jax.tree.map(np.testing.assert_array_equal, wrapped.state.learner.inner, plain.state.learner)
     assert mean_gap(rounds[3:]) > 0.3
     assert abs(mean_gap(evener[3:])) < 0.08
 
@@ -61,9 +65,10 @@ def test_expected_gaps_that_are_off_are_corrected_by_what_tasks_show(schema):
         loop, rounds = make_loop(schema, evened(QUICK, memory=memory, shots=20), 0.05), []
         for i in range(24):
             rounds.append(loop.step(random_task(i, 400, schema, bias=0.8)))
-            loop.state = half_as_certain(loop.state)
+            doubting = half_as_certain(loop.state.learner)
+            loop.state = loop.state._replace(learner=doubting)
         gaps[memory] = mean_gap(rounds[12:])
-    assert loop.state.known.misses.bias[0] > 0.015
+    assert loop.state.learner.known.misses.bias[0] > 0.015
     assert gaps[1.0] < gaps[0.0] - 0.02
 
 
@@ -97,8 +102,8 @@ def test_decisions_go_by_features_and_never_look_at_groups(schema, learned):
     people = with_people(support, loop.learner, task.x[100:], np.random.default_rng(0))
     params = loop.learner.adapt(loop.knowledge, people)
     assert params.prices.price.any()
-    together = loop.learner.predict(params, task.x)
-    alone = np.concatenate([loop.learner.predict(params, row[None]) for row in task.x[:20]])
+    together = loop.learner.predict(params, task.x).logits
+    alone = [loop.learner.predict(params, row[None]).logits[0] for row in task.x[:20]]
     np.testing.assert_allclose(together[:20], alone, rtol=1e-4, atol=1e-5)
     assert type(together) is np.ndarray and together.dtype == np.float32
 
@@ -112,7 +117,7 @@ def test_of_very_many_people_some_are_looked_at(schema, learned):
     few = with_people(support, learner, task.x[:300], np.random.default_rng(0)).unlabelled
     assert few.x.shape == padded_batch(task, schema, np.arange(300)).x.shape
     assert few.weight.sum() == 300
-    plain = learner._replace(uses_unlabelled=False)
+    plain = learner._replace(traits=Traits(uses_unlabelled=False))
     assert with_people(support, plain, task.x, np.random.default_rng(0)) is support
 
 
@@ -167,7 +172,7 @@ def test_chances_are_those_of_the_label_at_its_own_rate(schema):
     params = loop.decide(task, np.arange(500), task.x)
     rate = (500 * task.y[:500].mean() + PRIOR_ROWS * 0.22) / (500 + PRIOR_ROWS)
     assert float(params.label_rate) == pytest.approx(rate, abs=0.01)
-    chances = loop.learner.chances(params, task.x)
+    chances = loop.learner.predict(params, task.x).probability
     assert chances.mean() == pytest.approx(task.y.mean(), abs=0.03)
 
 
@@ -177,7 +182,7 @@ def test_logits_are_positive_where_scores_exceed_the_threshold_wherever_that_is(
     params = loop.decide(task, np.arange(200), task.x)
     for moved in (-3.0, -1.0, 0.0, 0.9999999, 1.0, 2.0):
         prices = params.prices._replace(price=np.array([-5.0, 5.0]), threshold=np.asarray(moved))
-        logits = loop.learner.predict(params._replace(prices=prices), task.x)
+        logits = loop.learner.predict(params._replace(prices=prices), task.x).logits
         share = (logits > 0).mean()
         assert 0 < share < 1 and np.isfinite(logits).all()
 
@@ -189,15 +194,14 @@ def test_labels_of_one_kind_and_missing_groups_are_survived(schema):
         task = task._replace(groups=task.groups * 0) if i < 3 else task._replace(y=task.y * 0)
         record = loop.step(task)
         assert np.isfinite(record.metrics["loss"])
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(loop.state))
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(loop.state.learner))
 
 
-def test_it_goes_around_what_adds_columns_as_well(schema):
-    """Boosting goes outermost by itself; a person may wrap the other way round."""
-    loop = make_loop(schema, evened(boosted(partial(leader, shots=20)), shots=20), 0.05)
+def test_it_looks_at_the_columns_that_features_add(schema):
+    loop = make_loop(schema, evened(partial(leader, shots=20), shots=20), 0.05, boosted(schema))
     rounds = [loop.step(random_task(i, 300, schema, bias=1.5)) for i in range(6)]
-    assert loop.memory.tasks[0].x.shape[1] == 5 and len(loop.state.inner.labels.roots)
-    assert loop.state.known.membership.weights.shape == (5, 1)
+    assert loop.memory.tasks[0].x.shape[1] == 5 and len(loop.state.features.labels.roots)
+    assert loop.state.learner.known.membership.weights.shape == (7, 1)
     assert abs(mean_gap(rounds[3:])) < 0.12
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from ffml.base import Batch, Ratio, Schema, SensitiveColumn
+from ffml.base import Batch, Schema, SensitiveColumn
 from ffml.problem.classification import fair_classification
 from ffml.problem.gaps import comparison, group_gap
 from ffml.problem.models import linear
-from ffml.problem.notions import demographic_parity, equal_opportunity, equalized_odds
+from ffml.problem.notions import demographic_parity, equal_opportunity, equalized_odds, ratio
 from ffml.wrappers._people import (
     People,
     by_group,
@@ -107,7 +107,7 @@ def test_the_smallest_price_brings_the_ratio_to_what_is_asked_and_not_further(le
 
     What that costs is least where u = r l: men's rate moves by r of what women's does.
     """
-    problem = fair_classification(SCHEMA, linear(), demographic_parity(Ratio(least)))
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(ratio(least)))
     p, x = two_groups()
     prices, positive = decided(problem, p, x, threshold=at(str(threshold)))
     price = (least * (1 - threshold) - (0.8 - threshold)) / (2 * (1 + least**2))
@@ -117,7 +117,7 @@ def test_the_smallest_price_brings_the_ratio_to_what_is_asked_and_not_further(le
 
 
 def test_a_ratio_that_is_kept_is_left_as_it_is():
-    problem = fair_classification(SCHEMA, linear(), demographic_parity(Ratio(0.59)))
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(ratio(0.59)))
     p, x = two_groups()  # rates of 3/8 and 5/8
     prices, positive = decided(problem, p, x)
     assert not prices.price.any()
@@ -127,7 +127,7 @@ def test_a_ratio_that_is_kept_is_left_as_it_is():
 @pytest.mark.parametrize("bias", [-0.1, 0.1])
 def test_what_expected_gaps_were_off_by_counts_in_a_ratio(bias):
     """With as many on both sides, rates are the common one plus and minus half of the real gap."""
-    problem = fair_classification(SCHEMA, linear(), demographic_parity(Ratio(0.8)))
+    problem = fair_classification(SCHEMA, linear(), demographic_parity(ratio(0.8)))
     p, x = two_groups()
     _, positive = decided(problem, p, x, bias=bias)
     real = expected_gaps(problem, positive, p, x)[0] + bias
@@ -137,7 +137,7 @@ def test_what_expected_gaps_were_off_by_counts_in_a_ratio(bias):
 
 @pytest.mark.parametrize("notion", NOTIONS, ids=lambda n: n.__name__)
 def test_every_notion_and_several_groups_keep_their_ratios(notion):
-    problem = fair_classification(MORE, linear(), notion(Ratio(0.9)))
+    problem = fair_classification(MORE, linear(), notion(ratio(0.9)))
     p, x = two_groups(1000)
     race = np.random.default_rng(0).integers(3, size=len(p))
     x[:, 1], x[:, 2] = race == 0, race == 1

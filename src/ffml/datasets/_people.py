@@ -5,11 +5,12 @@ tasks arrive in an order that the seed draws, and numbers are standardised withi
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ffml.base import Schema, SensitiveColumn, Stream, Task
+from ffml.base import SensitiveColumn, Stream, Task
 from ffml.tables import open_frame, table_stream
 from ffml.tables.scaling import RunningScaler
 
@@ -74,7 +75,8 @@ def people_stream(
             groups = [code[rows.groups[:, i]] for i, code in enumerate(codes)]
             yield rows._replace(x=x, groups=np.stack(groups, axis=1))
 
-    return Stream(name, Schema(table.schema.features, columns, label), tasks, table.num_tasks)
+    schema = replace(table.schema, sensitive=columns, label=label)
+    return Stream(name, schema, tasks, table.num_tasks)
 
 
 def _in_order(frame: "pd.DataFrame", task: str, seed: int) -> "pd.DataFrame":

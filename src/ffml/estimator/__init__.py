@@ -436,7 +436,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         from ffml.runs.position import Position
 
         preprocessor = Preprocessor.fit(table, tasks)
-        schema = Schema(preprocessor.features, columns, str(label or "label"))
+        names, categories = preprocessor.features, preprocessor.categories
+        schema = Schema(names, columns, str(label or "label"), categories=categories)
         self._loop = loop_of(config, schema)
         self.state_ = new_state(self._loop, preprocessor)
         self.__dict__.pop("_params", None)  # of an earlier fit: unfitted until this one is done

@@ -134,8 +134,7 @@ def latest_people(loop: Loop, state: LoopState) -> np.ndarray | None:
         weight = np.repeat(newest.totals / np.maximum(newest.counts, 1), newest.counts)
         rng = draws(loop.seed, state.round, UNLABELLED)
         rows = np.sort(rng.choice(len(rows), len(rows), p=weight / weight.sum()))
-    x = newest.x[rows]
-    return x if state.scaler is None else state.scaler.transform(x)
+    return state.scaled(newest.x[rows])
 
 
 def decision(

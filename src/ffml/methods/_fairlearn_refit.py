@@ -6,20 +6,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ffml.base import Array, Learner, Params, Problem
+from ffml.base import Array, Constraint, FFMLError, Learner, Params, Problem
 from ffml.border import at_least, needed, one_of, positive
 from ffml.methods._refit import refitting, repeated
 from ffml.methods.classifiers import Balanced, Classifier, chosen, constant, logits_of
 from ffml.methods.rows import Rows
 from ffml.problem.classification import label_costs
 
+FAIRLEARNS_OWN = 0.01  # difference_bound where nothing is asked for
+SMALLEST = 1e-3  # difference_bound where no gap at all is: fairlearn wants one above 0
 CERTAIN = 1e-3  # a probability of 0 or 1 is reported this far from it: logits stay finite
 
 
 def fairlearn_dp(
     problem: Problem,
     *,
-    difference_bound: float = 0.01,
+    difference_bound: float | None = None,
     max_iter: int = 50,
     classifier: str | Any = "logistic",
     inverse_l2: float = 1.0,
@@ -45,8 +47,9 @@ def fairlearn_dp(
     not, and the multipliers stay 0. Its positive weight sets the costs of errors.
 
     Args:
-        problem: only its number of constraints and its positive weight are used.
-        difference_bound: ε; the default is fairlearn's.
+        problem: its positive weight, and the gap that it bounds.
+        difference_bound: ε. None: half the gap that is asked for, so that no two groups differ by
+            more; where none is, fairlearn's own 0.01.
         max_iter: most iterations of a fit, each of them several fits of the classifier; the
             default is fairlearn's. It ends earlier once the duality gap is small; boosting
             is slow to fit, so give it fewer.
@@ -63,13 +66,14 @@ def fairlearn_dp(
     Classification", ICML 2018.
     """
     kind = _chosen(classifier, inverse_l2)
-    return _fair_refit(problem, "DemographicParity", difference_bound, max_iter, kind, derandomize)
+    bound = _bound(problem, "demographic-parity", difference_bound)
+    return _fair_refit(problem, "DemographicParity", bound, max_iter, kind, derandomize)
 
 
 def fairlearn_eo(
     problem: Problem,
     *,
-    difference_bound: float = 0.01,
+    difference_bound: float | None = None,
     max_iter: int = 50,
     classifier: str | Any = "logistic",
     inverse_l2: float = 1.0,
@@ -81,15 +85,40 @@ def fairlearn_eo(
     labels y.
 
     Args:
-        problem: only its number of constraints and its positive weight are used.
-        difference_bound: ε; the default is fairlearn's.
+        problem: its positive weight, and the gap that it bounds.
+        difference_bound: ε. None: half the gap that is asked for, so that no two groups differ by
+            more; where none is, fairlearn's own 0.01.
         max_iter: most iterations of a fit.
         classifier: "logistic", "boosting", or in Python any estimator, see `refit`.
         inverse_l2: C of the logistic regression.
         derandomize: "hash" or "majority", see `fairlearn_dp`.
     """
     kind = _chosen(classifier, inverse_l2)
-    return _fair_refit(problem, "EqualizedOdds", difference_bound, max_iter, kind, derandomize)
+    bound = _bound(problem, "equalized-odds", difference_bound)
+    return _fair_refit(problem, "EqualizedOdds", bound, max_iter, kind, derandomize)
+
+
+def _bound(problem: Problem, notion: str, given: float | None) -> float:
+    """Return fairlearn's ε: as given, or small enough for the gap that was asked for.
+
+    Groups that are within ε of everybody's rate are within 2ε of each other.
+    """
+    if given is not None or not problem.constraints:
+        return FAIRLEARNS_OWN if given is None else given
+    asked = {"equalized-odds": ("equalized-odds", "equal-opportunity")}.get(notion, (notion,))
+    for constraint in problem.constraints:
+        if constraint.name not in asked or np.any(constraint.bound.share):
+            raise FFMLError(
+                f"fairlearn bounds gaps of {notion} here, and {_words(constraint)} was asked for; "
+                "ask for that gap, take another method, or set difference_bound yourself"
+            )
+    widths = [np.min(constraint.bound.width) for constraint in problem.constraints]
+    return max(float(min(widths)) / 2, SMALLEST)
+
+
+def _words(constraint: Constraint) -> str:
+    kind = "a ratio" if np.any(constraint.bound.share) else "a gap"
+    return f"{kind} of {constraint.name}"
 
 
 def _chosen(classifier: str | Any, inverse_l2: float) -> Classifier:

@@ -23,7 +23,8 @@ def twp(
 
         θ ← Π_B(θ - η ∇[f_t + β Σ_i g_i](θ))
 
-    The multipliers that rounds report are β, and stay.
+    The multipliers that rounds report are β, and stay. However small a gap is, it is pushed down:
+    the largest gap that is asked for has no slope, and so no say.
 
     Args:
         problem: loss and constraints, see `ffml.fair_classification`.

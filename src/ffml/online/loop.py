@@ -12,7 +12,6 @@ import numpy as np
 from ffml.base import (
     Features,
     FFMLError,
-    LabelledTask,
     Learner,
     Pair,
     Params,
@@ -23,7 +22,7 @@ from ffml.base import (
     pair_of,
 )
 from ffml.border import at_least
-from ffml.draws import DRAW, KEEP, SPLIT, draws
+from ffml.draws import SPLIT, draws
 from ffml.online.decide import adapt_to, asked, refuse_divergence
 from ffml.online.drift import Drift, InputWatch
 from ffml.online.judge import (
@@ -37,17 +36,14 @@ from ffml.online.judge import (
     not_judged,
     split_rows,
 )
+from ffml.online.learn import learn_or_wait
 from ffml.online.memory import (
     Memory,
     MemorySettings,
-    draw_tasks,
-    padded_rows,
-    padded_tasks,
-    remember,
 )
 from ffml.online.state import LoopState, Round
-from ffml.online.waiting import Waiting, labelled_rows, split_by_label
-from ffml.runtime import compiled, shard_tasks
+from ffml.online.waiting import split_by_label
+from ffml.runtime import compiled
 from ffml.tables.scaling import RunningScaler
 from ffml.threads import one_thread
 
@@ -117,13 +113,6 @@ class Arrived(NamedTuple):
     drift: tuple[Drift, ...]
 
 
-class Learned(NamedTuple):
-    """What learning took, and the numbers that a method wants to show."""
-
-    iterations: int
-    extra: dict[str, float]
-
-
 def start(
     loop: Loop, scaler: RunningScaler | None = None, watch: InputWatch | None = None
 ) -> LoopState:
@@ -182,7 +171,7 @@ def pair(loop: Loop, state: LoopState) -> Pair:
 
 def prepared(loop: Loop, state: LoopState, x: np.ndarray) -> np.ndarray:
     """Describe and standardise features of people that the loop has not met, as they came."""
-    return _scaled(state, _described(loop, state, x))
+    return state.scaled(_described(loop, state, x))
 
 
 def arrive(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Arrived]:
@@ -194,7 +183,7 @@ def arrive(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Arrived
         watch=state.watch and state.watch.update(task),
         scaler=state.scaler and state.scaler.update(described.x),
     )
-    standardised = described._replace(x=_scaled(state, described.x))
+    standardised = described._replace(x=state.scaled(described.x))
     return state, Arrived(standardised, described, _split(loop, state, task), drift)
 
 
@@ -238,29 +227,6 @@ def is_judged(loop: Loop, state: LoopState, arrived: Arrived) -> bool:
     return (state.round > loop.judge_after and judges) or bool((arrived.task.y < 0).any())
 
 
-def learn_or_wait(
-    loop: Loop, state: LoopState, task: Task, decided: Decided
-) -> tuple[LoopState, Learned]:
-    """End a round: learn from its task as it came, or let it wait for labels."""
-    if not loop.label_delay and (task.y >= 0).all():
-        return _learn(loop, state, task, state.round)
-    waiting = (*state.waiting, Waiting(state.round, task, decided))
-    return learn_due(loop, state._replace(waiting=waiting))
-
-
-def learn_due(loop: Loop, state: LoopState) -> tuple[LoopState, Learned]:
-    """Learn from the waiting tasks whose labels are there."""
-    total = Learned(0, {})
-    for one in state.waiting:
-        if one.is_due(state.round, loop.label_delay, loop.shots):
-            state, learned = _learn(loop, state, labelled_rows(one.task), one.round)
-            total = Learned(total.iterations + learned.iterations, learned.extra)
-            left = (w._replace(learned=True) if w is one else w for w in state.waiting)
-            waiting = tuple(w for w in left if not (w.learned and w.complete))
-            state = state._replace(waiting=waiting)
-    return state, total
-
-
 def play(problem: Problem, learner: Learner, stream: Stream, **settings: Any) -> Iterator[Round]:
     """Run a learner over a stream, yielding one `Round` a task as it goes.
 
@@ -282,10 +248,6 @@ def _described(loop: Loop, state: LoopState, x: np.ndarray) -> np.ndarray:
     return x if loop.features is None else loop.features.describe(state.features, x)
 
 
-def _scaled(state: LoopState, x: np.ndarray) -> np.ndarray:
-    return x if state.scaler is None else state.scaler.transform(x)
-
-
 def _split(loop: Loop, state: LoopState, task: Task) -> Split:
     if loop.label_delay:
         return Split(np.arange(0), np.arange(len(task.y)))
@@ -299,42 +261,10 @@ def _judged(loop: Loop, state: LoopState, arrived: Arrived) -> tuple[Split, Deci
     task, rows = arrived.task, arrived.rows
     if not is_judged(loop, state, arrived):
         return NOBODY, NO_DECISION, not_judged(loop.problem, loop.schema)
-    where, people = _where(state, task), task.x[rows.validation]
+    where, people = state.where(task), task.x[rows.validation]
     params = decide(loop, state, task, rows.support, people, state.round, where)
     with np.errstate(over="ignore", invalid="ignore"):  # seen in the logits
         decided = decisions(loop.learner, params, task, rows.validation)
         judged = judge_decisions(loop.problem, loop.schema, task, decided)
     refuse_divergence(loop.step_sizes, state.learner, decided.logits, task.x, where)
     return rows, decided, judged
-
-
-def _learn(loop: Loop, state: LoopState, task: Task, round_: int) -> tuple[LoopState, Learned]:
-    """Remember the task of a round as it came, and learn from a draw of those remembered."""
-    settings, key, width = loop.memory_settings, loop.key(round_), len(loop.schema.features)
-    rng = draws(loop.seed, round_, KEEP)
-    memory, kept = remember(state.memory, task, loop.schema, settings, rng)
-    tasks = draw_tasks(memory, settings, draws(loop.seed, round_, DRAW))
-
-    def scaled(task: LabelledTask) -> LabelledTask:
-        return task._replace(x=_scaled(state, task.x))
-
-    newest = padded_rows(scaled(kept), settings.rows_per_task)
-    drawn = padded_tasks([scaled(task) for task in tasks], settings, width)
-    # Between rounds the state is on the host: the same kind of argument every time, so the
-    # first round compiles and no later one does.
-    shared = shard_tasks(drawn) if loop.learner.traits.pure else drawn
-    learner, info = jax.device_get(loop.update(key, state.learner, newest, shared))
-    features = state.features
-    if loop.features is not None:
-        as_they_came = drawn if state.scaler is None else padded_tasks(tasks, settings, width)
-        features = loop.features.fit(key, features, kept, as_they_came)
-    where = _where(state, task)
-    refuse_divergence(loop.step_sizes, state.learner, (learner, features), task.x, where)
-    state = state._replace(learner=learner, features=features, memory=memory)
-    return state, Learned(
-        int(info.iterations), {k: float(v) for k, v in (info.extra or {}).items()}
-    )
-
-
-def _where(state: LoopState, task: Task) -> str:
-    return f"round {state.round} (task '{task.name}')"

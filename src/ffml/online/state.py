@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ffml.base import Task
 from ffml.online.drift import Drift, InputWatch
 from ffml.online.judge import NO_DECISION, Decided
 from ffml.online.memory import Memory
@@ -51,3 +52,11 @@ class LoopState(NamedTuple):
     waiting: tuple[Waiting, ...]  # tasks that wait for labels
     violation: np.ndarray  # (m,) Σ_t g_i
     clipped_violation: np.ndarray  # (m,) Σ_t [g_i]₊
+
+    def scaled(self, x: np.ndarray) -> np.ndarray:
+        """Standardise features as they came."""
+        return x if self.scaler is None else self.scaler.transform(x)
+
+    def where(self, task: Task) -> str:
+        """Name a step of this round, for messages."""
+        return f"round {self.round} (task '{task.name}')"

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 from ffml.base import Array, Batch, Constraint, FFMLError, Model, Params, Problem, Schema
@@ -43,10 +44,10 @@ def fair_classification(
     positive(positive_weight=positive_weight)
     for constraint in constraints:
         _check_bounds(constraint, len(schema.contrasts))
-    false_alarm, missed = label_costs(positive_weight)
     penalised = isinstance(l2, jax.core.Tracer) or l2 > 0
 
-    def cost(params: Params, logits: Array, batch: Batch) -> Array:
+    def cost(params: Params, logits: Array, batch: Batch, positive_weight: Array) -> Array:
+        false_alarm, missed = label_costs(positive_weight)
         cross_entropy = jax.nn.softplus(logits) - batch.y * logits
         price = jnp.where(batch.y > 0, missed, false_alarm)
         mean = cross_entropy @ (price * batch.mask / jnp.maximum(batch.mask.sum(), 1))
@@ -67,7 +68,7 @@ def label_costs(positive_weight: float) -> tuple[float, float]:
 
 def _check_bounds(constraint: Constraint, contrasts: int) -> None:
     entries = len(constraint.conditions) * contrasts
-    if type(constraint.bound) is tuple and len(constraint.bound) != entries:
+    if any(np.shape(part) not in ((), (entries,)) for part in constraint.bound):
         raise FFMLError(
             f"{constraint.name} has {entries} entries here: give one bound or {entries}"
         )

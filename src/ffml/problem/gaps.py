@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffml.base import Array, Band, Batch, Comparison, Constraint, Params, Problem, Ratio
+from ffml.base import Array, Band, Batch, Comparison, Constraint, Params, Problem
 
 
 def gaps(problem: Problem, params: Params, batch: Batch) -> Array:
@@ -171,13 +171,7 @@ def _by_entry(
 def _band(c: Constraint, contrasts: int) -> Band:
     """Write a notion's bound out for each of its entries."""
     entries = len(c.conditions) * contrasts
-    if isinstance(c.bound, Band):
-        band = c.bound
-    elif isinstance(c.bound, Ratio):
-        band = Band(0.0, 0.0, 1 - c.bound.least)
-    else:
-        band = Band(0.0, c.bound)
-    return Band(*(_repeated(part, entries) for part in band))
+    return Band(*(_repeated(part, entries) for part in c.bound))
 
 
 def _repeated(part: Array, entries: int) -> Array:

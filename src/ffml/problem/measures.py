@@ -24,5 +24,5 @@ def measures(problem: Problem, params: Params, batch: Batch) -> Measures:
     """
     logits = problem.apply(params, batch.x)
     gaps, higher = (of(problem, logits, batch) for of in (score_gaps, higher_rates))
-    loss = problem.cost(params, logits, batch)
+    loss = problem.cost(params, logits, batch, problem.positive_weight)
     return Measures(loss, bounded(problem, gaps, higher, batch), gaps, higher, logits)

@@ -1,7 +1,7 @@
 """Fairness notions: factories of constraints, all of the form ``|gap| - bound <= 0``.
 
-A bound is a number, or ``Ratio(0.8)``: the lower rate is at least 80 % of the higher, which is
-``|gap| - 0.2 · higher rate <= 0``.
+A bound is ``gap(0.05)`` or just 0.05, or ``ratio(0.8)``: the lower rate is at least 80 % of the
+higher, which is ``|gap| - 0.2 · higher rate <= 0``.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,13 +10,29 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffml.base import Array, Batch, Condition, Constraint, FFMLError, Ratio
+from ffml.base import Array, Band, Batch, Condition, Constraint, FFMLError
 from ffml.problem.gaps import variance
 
 LEAST_VARIANCE = 1e-4  # of logits that are all the same: what is relative to it stays finite
 
-Bound = float | tuple[float, ...] | Ratio
+Bound = float | tuple[float, ...] | Band
 Conditions = Mapping[str, Callable[[Batch], Array]]
+
+
+def gap(largest: float | tuple[float, ...]) -> Band:
+    """Bound ``|gap|``: one number for all entries of a notion, or one for each."""
+    if not isinstance(largest, jax.core.Tracer):
+        values = np.asarray(largest, float)
+        if not (np.isfinite(values).all() and (values >= 0).all()):
+            raise FFMLError(f"a gap must be >= 0, got {largest}")
+    return Band(0.0, largest)
+
+
+def ratio(least: float) -> Band:
+    """Bound the lower rate by a share of the higher one; 0.8 is the four-fifths rule."""
+    if not 0 < least <= 1:
+        raise FFMLError(f"a ratio must be above 0 and at most 1, got {least}")
+    return Band(0.0, 0.0, 1 - least)
 
 
 def demographic_parity(
@@ -100,7 +116,7 @@ def decision_constraint(
     Args:
         name: how the notion is called in records and reports.
         conditions: part name -> (batch -> ``(n,)`` weight of each row).
-        bound: the largest gap wanted, one for all entries or one for each; or a `Ratio`.
+        bound: the largest gap wanted, one for all entries or one for each; or a `ratio`.
         temperature: τ, how smooth the decisions learned from are; small is nearly yes or no.
         relative: whether τ is in standard deviations of the logits.
     """
@@ -126,20 +142,14 @@ def score_constraint(
     Args:
         name: how the notion is called in records and reports.
         conditions: part name -> (batch -> ``(n,)`` weight of each row).
-        bound: the largest gap wanted, one for all entries or one for each; or a `Ratio`.
+        bound: the largest gap wanted, one for all entries or one for each; or a `ratio`.
         score: logits, batch -> what is compared while learning.
         judged: logits, batch -> what the score stands for and has no slope, such as `decision`;
             by default the score itself.
     """
-    if isinstance(bound, Ratio):
-        if not 0 < bound.least <= 1:
-            raise FFMLError(f"ratio of {name} must be above 0 and at most 1, got {bound.least}")
-    elif not isinstance(bound, jax.core.Tracer):
-        values = np.asarray(bound, float)
-        if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise FFMLError(f"bound of {name} must be >= 0, got {bound}")
+    band = bound if isinstance(bound, Band) else gap(bound)
     parts = tuple(Condition(part, rows) for part, rows in conditions.items())
-    return Constraint(name, parts, bound, score, judged or score)
+    return Constraint(name, parts, band, score, judged or score)
 
 
 def decision(logits: Array, batch: Batch) -> Array:

@@ -20,7 +20,7 @@ from ffml.limits import refuse_large
 from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import MODELS
-from ffml.problem.notions import CONSTRAINTS, demographic_parity
+from ffml.problem.notions import CONSTRAINTS, demographic_parity, gap, ratio
 from ffml.wrappers import WRAPPERS
 
 # What is no setting of a factory: what it is applied to, and what the run itself decides.
@@ -117,7 +117,8 @@ def build_problem(
         factory = one_of("notion", name, CONSTRAINTS)
         takes = inspect.signature(factory).parameters
         own = {k: v for k, v in smooth.items() if k in takes}
-        constraints.append(factory(bound, **own))
+        band = ratio(bound.least) if isinstance(bound, Ratio) else gap(bound)
+        constraints.append(factory(band, **own))
     model = _part(recipe, "model", MODELS)
     return fair_classification(schema, model, *constraints, **_own(recipe, "problem"))
 

@@ -153,13 +153,16 @@ def schema_document(schema: Schema) -> dict[str, Any]:
         "features": list(schema.features),
         "sensitive": [{"name": c.name, "groups": list(c.groups)} for c in schema.sensitive],
         "label": schema.label,
+        "categories": [list(places) for places in schema.categories],
     }
 
 
 def schema_from(document: Mapping[str, Any]) -> Schema:
     """Read back what `schema_document` wrote."""
     columns = tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in document["sensitive"])
-    return Schema(tuple(document["features"]), columns, document["label"])
+    categories = tuple(map(tuple, document.get("categories", ())))
+    features = tuple(document["features"])
+    return Schema(features, columns, document["label"], categories=categories)
 
 
 def _sound_model(path: Path, contents: Contents, notes: tuple[str, ...]) -> SavedModel:

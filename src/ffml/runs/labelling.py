@@ -8,7 +8,8 @@ import numpy as np
 
 from ffml.base import FFMLError
 from ffml.online.judge import judge_decisions
-from ffml.online.loop import Loop, learn_due, pair
+from ffml.online.learn import learn_due
+from ffml.online.loop import Loop, pair
 from ffml.online.state import LoopState, Round
 from ffml.online.waiting import Waiting
 from ffml.runs.decisions import Labels

@@ -9,7 +9,7 @@ import numpy as np
 
 from ffml.base import FFMLError
 from ffml.tables._columns import as_matrix, as_table, refuse_extremes, refuse_sparse
-from ffml.tables._encoders import Encoder, Numeric, encoder_from_json
+from ffml.tables._encoders import Categorical, Encoder, Numeric, encoder_from_json
 from ffml.tables._fit import ColumnFit, ordered_fits
 from ffml.tables._in_order import add_column
 
@@ -95,6 +95,16 @@ class Preprocessor:
     def features(self) -> tuple[str, ...]:
         """The columns of the matrix: a number's own name, or ``column=category``."""
         return tuple(feature for column in self.columns for feature in column.features)
+
+    @property
+    def categories(self) -> tuple[tuple[int, ...], ...]:
+        """Positions of the features that came from each column of categories."""
+        stops = np.cumsum([len(column.features) for column in self.columns])
+        return tuple(
+            tuple(range(int(stop) - len(column.features), int(stop)))
+            for column, stop in zip(self.columns, stops, strict=True)
+            if isinstance(column, Categorical)
+        )
 
     @property
     def scaled(self) -> np.ndarray:

@@ -114,7 +114,12 @@ def table_stream(
     reader = TaskReader(source, roles, found)
     return TableStream(
         name=source.name,
-        schema=Schema(found.preprocessor.features, found.sensitive, roles.label),
+        schema=Schema(
+            found.preprocessor.features,
+            found.sensitive,
+            roles.label,
+            categories=found.preprocessor.categories,
+        ),
         tasks=reader.in_place if found.in_place else reader.set_aside,
         num_tasks=len(found.tasks),
         preprocessor=found.preprocessor,

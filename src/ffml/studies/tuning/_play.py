@@ -12,7 +12,8 @@ import numpy as np
 
 from ffml.base import FFMLError
 from ffml.online.judge import NO_DECISION, Judgement, judge
-from ffml.online.loop import Arrived, Loop, arrive, decide, is_judged, learn_or_wait, start
+from ffml.online.learn import learn_or_wait
+from ffml.online.loop import Arrived, Loop, arrive, decide, is_judged, start
 from ffml.online.state import LoopState
 from ffml.recipe.build import Experiment, build, num_rounds
 from ffml.recipe.sources import table_document
