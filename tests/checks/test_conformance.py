@@ -20,13 +20,7 @@ from ffml.problem.notions import CONSTRAINTS, decision_constraint, demographic_p
 from ffml.recipe.recipes import Recipe, build_method, known_settings
 from ffml.wrappers import WRAPPERS
 
-QUICK = {
-    "inner.num_steps": 1,
-    "num_outer_steps": 3,
-    "num_steps": 3,
-    "max_iter": 1,
-    "difference_bound": 0.01,
-}
+QUICK = {"inner.num_steps": 1, "num_outer_steps": 3, "num_steps": 3, "max_iter": 1}
 MEMORY = MemorySettings(tasks_per_round=4, rows_per_task=64)
 SCHEMA = Schema(("a", "b", "c"), (SensitiveColumn("sex", ("M", "F")),))
 PROBLEM = fair_classification(SCHEMA, linear(), demographic_parity(0.02))

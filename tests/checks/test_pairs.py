@@ -19,13 +19,7 @@ from ffml.runs.trees import both_by_name, both_restored
 from ffml.wrappers import WRAPPERS
 
 SCHEMA = Schema(("a", "b", "c"), (SensitiveColumn("sex", ("M", "F")),))
-QUICK = {
-    "inner.num_steps": 1,
-    "num_outer_steps": 2,
-    "num_steps": 2,
-    "max_iter": 1,
-    "difference_bound": 0.01,
-}
+QUICK = {"inner.num_steps": 1, "num_outer_steps": 2, "num_steps": 2, "max_iter": 1}
 TASKS = [random_task(i, 60, SCHEMA, bias=1.0) for i in range(4)]
 ALONE = [(name,) for name in FEATURES | WRAPPERS]
 PAIRS = [*ALONE, *product(FEATURES, WRAPPERS), *permutations(WRAPPERS, 2)]

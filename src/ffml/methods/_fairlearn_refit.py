@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ffml.base import Array, Constraint, FFMLError, Learner, Params, Problem
+from ffml.base import Array, Learner, Params, Problem
 from ffml.border import at_least, needed, one_of, positive
 from ffml.methods._refit import refitting, repeated
 from ffml.methods.classifiers import Balanced, Classifier, chosen, constant, logits_of
 from ffml.methods.rows import Rows
 from ffml.problem.classification import label_costs
 
-FAIRLEARNS_OWN = 0.01  # difference_bound where nothing is asked for
+RATES = ("demographic-parity", "equal-opportunity", "equalized-odds")  # notions of decisions
+FAIRLEARNS_OWN = 0.01  # difference_bound where nothing is asked of decisions
 SMALLEST = 1e-3  # difference_bound where no gap at all is: fairlearn wants one above 0
 CERTAIN = 1e-3  # a probability of 0 or 1 is reported this far from it: logits stay finite
 
@@ -47,9 +48,9 @@ def fairlearn_dp(
     not, and the multipliers stay 0. Its positive weight sets the costs of errors.
 
     Args:
-        problem: its positive weight, and the gap that it bounds.
+        problem: its positive weight, and the gap or ratio that is asked for.
         difference_bound: ε. None: half the gap that is asked for, so that no two groups differ by
-            more; where none is, fairlearn's own 0.01.
+            more, or the square root of a ratio; where neither is, fairlearn's own 0.01.
         max_iter: most iterations of a fit, each of them several fits of the classifier; the
             default is fairlearn's. It ends earlier once the duality gap is small; boosting
             is slow to fit, so give it fewer.
@@ -66,7 +67,7 @@ def fairlearn_dp(
     Classification", ICML 2018.
     """
     kind = _chosen(classifier, inverse_l2)
-    bound = _bound(problem, "demographic-parity", difference_bound)
+    bound = _bound(problem, difference_bound)
     return _fair_refit(problem, "DemographicParity", bound, max_iter, kind, derandomize)
 
 
@@ -85,40 +86,32 @@ def fairlearn_eo(
     labels y.
 
     Args:
-        problem: its positive weight, and the gap that it bounds.
+        problem: its positive weight, and the gap or ratio that is asked for.
         difference_bound: ε. None: half the gap that is asked for, so that no two groups differ by
-            more; where none is, fairlearn's own 0.01.
+            more, or the square root of a ratio; where neither is, fairlearn's own 0.01.
         max_iter: most iterations of a fit.
         classifier: "logistic", "boosting", or in Python any estimator, see `refit`.
         inverse_l2: C of the logistic regression.
         derandomize: "hash" or "majority", see `fairlearn_dp`.
     """
     kind = _chosen(classifier, inverse_l2)
-    bound = _bound(problem, "equalized-odds", difference_bound)
+    bound = _bound(problem, difference_bound)
     return _fair_refit(problem, "EqualizedOdds", bound, max_iter, kind, derandomize)
 
 
-def _bound(problem: Problem, notion: str, given: float | None) -> float:
-    """Return fairlearn's ε: as given, or small enough for the gap that was asked for.
+def _bound(problem: Problem, difference_bound: float | None) -> dict[str, float]:
+    """Return how closely fairlearn is to hold groups to everybody's rate.
 
-    Groups that are within ε of everybody's rate are within 2ε of each other.
+    Groups within ε of it are within 2ε of each other; those within a share √r, within r.
     """
-    if given is not None or not problem.constraints:
-        return FAIRLEARNS_OWN if given is None else given
-    asked = {"equalized-odds": ("equalized-odds", "equal-opportunity")}.get(notion, (notion,))
-    for constraint in problem.constraints:
-        if constraint.name not in asked or np.any(constraint.bound.share):
-            raise FFMLError(
-                f"fairlearn bounds gaps of {notion} here, and {_words(constraint)} was asked for; "
-                "ask for that gap, take another method, or set difference_bound yourself"
-            )
-    widths = [np.min(constraint.bound.width) for constraint in problem.constraints]
-    return max(float(min(widths)) / 2, SMALLEST)
-
-
-def _words(constraint: Constraint) -> str:
-    kind = "a ratio" if np.any(constraint.bound.share) else "a gap"
-    return f"{kind} of {constraint.name}"
+    if difference_bound is not None:
+        return {"difference_bound": difference_bound}
+    bands = [c.bound for c in problem.constraints if c.name in RATES]
+    if not bands:
+        return {"difference_bound": FAIRLEARNS_OWN}
+    if share := max(float(np.max(band.share)) for band in bands):
+        return {"ratio_bound": (1 - share) ** 0.5}
+    return {"difference_bound": max(min(float(np.min(b.width)) for b in bands) / 2, SMALLEST)}
 
 
 def _chosen(classifier: str | Any, inverse_l2: float) -> Classifier:
@@ -129,20 +122,20 @@ def _chosen(classifier: str | Any, inverse_l2: float) -> Classifier:
 def _fair_refit(
     problem: Problem,
     notion: str,
-    difference_bound: float,
+    bound: dict[str, float],
     max_iter: int,
     classifier: Classifier,
     derandomize: str,
 ) -> Learner:
     thresholds = one_of("derandomize", derandomize, THRESHOLDS)
-    positive(difference_bound=difference_bound)
+    positive(**bound)
     at_least(1, max_iter=max_iter)
 
     def fit(rows: Rows) -> Mixture:
         rows, model = repeated(rows), Balanced(classifier, problem.positive_weight)
         if len(np.unique(rows.y)) < 2 or len(np.unique(rows.s, axis=0)) < 2:
             return Mixture(np.ones(1), (model.fit(rows.x, rows.y).kept(),))
-        return _fair_mixture(rows, notion, difference_bound, max_iter, model)
+        return _fair_mixture(rows, notion, bound, max_iter, model)
 
     def predict(mixture: Mixture, x: Array) -> Array:
         x = np.asarray(x, np.float32)
@@ -160,7 +153,7 @@ class Mixture(NamedTuple):
 
 
 def _fair_mixture(
-    rows: Rows, notion: str, difference_bound: float, max_iter: int, model: Balanced
+    rows: Rows, notion: str, bound: dict[str, float], max_iter: int, model: Balanced
 ) -> Mixture:
     """Fit with fairlearn, and keep what its mixture is made of."""
     from fairlearn import reductions
@@ -168,7 +161,7 @@ def _fair_mixture(
     false_alarm, missed = label_costs(model.positive_weight)
     fair = reductions.ExponentiatedGradient(
         model,
-        getattr(reductions, notion)(difference_bound=difference_bound),
+        getattr(reductions, notion)(**bound),
         objective=reductions.ErrorRate(costs={"fp": false_alarm, "fn": missed}),
         max_iter=max_iter,
     )
