@@ -102,6 +102,11 @@ class Pricing:
         """Return how far everybody is above the threshold."""
         return self.people.score - self.effect @ prices.price - prices.threshold
 
+    def totals(self, prices: GroupPrices) -> np.ndarray:
+        """Return the rates of decisions, and the share of positive ones."""
+        chosen = (self.margin(prices) > 0) * self.people.weight
+        return np.append(chosen @ self.effect, chosen.sum())
+
     def excess(self, rates: np.ndarray, offset: np.ndarray) -> np.ndarray:
         """Return by how much totals (rates, share of positives) miss the bound missed most."""
         shown = rates[..., : len(offset)] + offset

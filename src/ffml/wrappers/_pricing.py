@@ -79,21 +79,31 @@ def smallest_prices(
     pool = Pool(people.p, share, threshold.value, threshold.rate)
     pricing = Pricing(pool, _alike(problem, groups, people, prices.told, typical))
     offset = _Offsets(problem, correction, groups, weighed(people, share))
+    return _consistent(pricing, offset, prices)
 
-    def best(off: np.ndarray) -> Prices:
-        return _with(prices, pricing.best(offset.by_group(off)[prices.told]))
 
-    off = offset.shown(prices)
-    trial, step, before = best(off), np.ones(len(off)), np.zeros(len(off))
+def _consistent(pricing: Pricing, offset: "_Offsets", prices: Prices) -> Prices:
+    """Find prices for the offsets that labelled rows show at just these prices.
+
+    Offsets move towards what is shown, by half as much once that turns around. Where it jumps
+    across a bound, the prices on the feasible side are taken.
+    """
+    off, told = offset.shown(prices), prices.told
+    step, before, best, least = np.ones(len(off)), np.zeros(len(off)), prices, np.inf
     for _ in range(TURNS):
-        missed = offset.shown(trial) - off
+        rates = offset.by_group(off)[told]
+        found = pricing.settled(pricing.best(rates), rates)
+        trial = _with(prices, found)
+        shown = offset.shown(trial)
+        excess = pricing.excess(pricing.totals(found), offset.by_group(shown)[told])
+        if (excess := max(round(float(excess), 3), 0.0)) <= least:
+            best, least = trial, excess
+        missed = shown - off
         step, before = np.where(missed * before < 0, step / 2, step), missed
         if np.abs(step * missed).max() <= SETTLED:
             break
         off = off + step * missed
-        trial = best(off)
-    rates = offset.by_group(off)[prices.told]
-    return _with(prices, pricing.settled(pricing.best(rates), rates))
+    return best
 
 
 def _with(prices: Prices, found: GroupPrices) -> Prices:
