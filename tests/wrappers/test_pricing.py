@@ -14,7 +14,7 @@ from ffml.wrappers._people import (
     expected,
     places,
 )
-from ffml.wrappers._pricing import LEAST_INFLUENCE, Correction, priced, smallest_prices
+from ffml.wrappers._pricing import LEAST_INFLUENCE, MOST_GROUPS, Correction, priced, smallest_prices
 from ffml.wrappers._thresholds import threshold_of
 
 SCHEMA = Schema(("s", "t", "u"), (SensitiveColumn("sex", ("M", "F")),))
@@ -344,6 +344,23 @@ def test_groups_of_whom_features_tell_nothing_are_named():
     chance = by_group(places(problem), people)
     got = positive @ chance / chance.sum(0)
     assert abs(got[0] - got[1]) <= 0.05
+
+
+def test_of_very_many_groups_the_largest_are_priced():
+    count = MOST_GROUPS + 8
+    schema = Schema(
+        tuple(map(str, range(count))), (SensitiveColumn("town", tuple(map(str, range(count)))),)
+    )
+    problem = fair_classification(schema, linear(), demographic_parity(0.05))
+    rng = np.random.default_rng(0)
+    town = np.repeat(np.arange(count), 20 + np.arange(count))
+    x, p = np.eye(count)[town], rng.uniform(size=len(town))
+    people = expected(problem, np.concatenate([np.eye(count), np.zeros((2, count))]), p, x)
+    weight = np.ones(len(p))
+    prices = smallest_prices(problem, people, weight, on_average(problem, 0.0), at("0.5"))
+    np.testing.assert_array_equal(np.flatnonzero(prices.told), np.arange(8, count))
+    positive = priced(problem, prices, people) > prices.threshold
+    assert np.ptp((positive @ x / x.sum(0))[prices.told]) <= 0.05 + 1 / 28
 
 
 def test_what_each_groups_rate_was_off_by_counts_between_any_two():

@@ -14,6 +14,7 @@ import numpy as np
 
 MARGINS = (4e-6, 4e-8)  # how far people are moved off the threshold
 AT_IT = 1e-9  # who is nearer to the threshold is at it
+MANY = 16  # people at the threshold, of whom no pairs are tried
 SAME = 1e-11  # an excess that is smaller by less is not smaller
 
 
@@ -67,8 +68,9 @@ def _best_sides(
 
 
 def _flips(count: int) -> np.ndarray:
-    """Return 1 for who stays and -1 for who is turned: nobody, one, or two."""
-    turned = [(), *combinations(range(count), 1), *combinations(range(count), 2)]
+    """Return 1 for who stays and -1 for who is turned: nobody, one, or two unless they are many."""
+    sizes = (0, 1, 2) if count <= MANY else (0, 1)
+    turned = [people for size in sizes for people in combinations(range(count), size)]
     signs = np.ones((len(turned), count))
     for row, people in zip(signs, turned, strict=True):
         row[list(people)] = -1.0

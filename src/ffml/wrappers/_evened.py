@@ -88,10 +88,10 @@ def evened(
     the probabilities of labels and groups are right. Nothing is learned through it, and any method
     can be wrapped. Where nothing is bounded, it decides by the threshold alone.
 
-    Limits: A group of which features tell nothing has no price; it is named in `Info.extra`
-    ("untold …"). The groups of the people to be decided about are estimated from their features. A
-    decision may depend on who else is decided about, and it relies on features going with groups
-    as they did in earlier tasks and in the labelled rows.
+    Limits: A group of which features tell nothing has no price, nor have all but the 32 largest of
+    a column; they are named in `Info.extra` ("untold …"). The groups of the people to be decided
+    about are estimated from their features. A decision may depend on who else is decided about, and
+    it relies on features going with groups as they did in earlier tasks and in the labelled rows.
 
     Args:
         method: any.

@@ -17,6 +17,7 @@ FLAT = 1e-9  # a hinge that changes less along an edge, relative to the others, 
 OPTIMAL = 1e-12  # a slope above minus that is no descent
 FIRST = 256  # kinks looked at before all are put in order
 MOST_STEPS = 60  # for each entry of y
+REFRESH = 50  # steps after which the inverse is computed anew
 
 
 class Hinges(NamedTuple):
@@ -46,7 +47,7 @@ def lowest(hinges: Hinges, linear: np.ndarray, corner: np.ndarray) -> np.ndarray
     on = value > 0
     on[corner] = False
     pull = linear - (weight * on) @ slope
-    for _ in range(MOST_STEPS * len(linear)):
+    for steps in range(MOST_STEPS * len(linear)):
         multiplier = pull @ inverse
         fall = np.maximum(-multiplier, multiplier - weight[corner])
         place = int(np.argmax(fall / np.linalg.norm(inverse, axis=0)))
@@ -70,8 +71,18 @@ def lowest(hinges: Hinges, linear: np.ndarray, corner: np.ndarray) -> np.ndarray
             on[leaving] = True
             pull -= weight[leaving] * slope[leaving]
         corner[place] = entering
-        inverse = np.linalg.inv(slope[corner])
+        inverse = _replaced(inverse, place, slope[entering])
+        if steps % REFRESH == REFRESH - 1:  # rounding adds up
+            inverse = np.linalg.inv(slope[corner])
     return corner
+
+
+def _replaced(inverse: np.ndarray, place: int, row: np.ndarray) -> np.ndarray:
+    """Return the inverse of a matrix of which one row is replaced (Sherman & Morrison)."""
+    change = row @ inverse
+    pivot = change[place]
+    change[place] -= 1.0
+    return inverse - np.outer(inverse[:, place], change / pivot)
 
 
 def _along(

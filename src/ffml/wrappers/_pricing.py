@@ -24,6 +24,7 @@ from ffml.wrappers._thresholds import Threshold
 
 HIGHEST_PRICE = 8.0  # in units of probability over typical influences: beyond it p does not matter
 LEAST_INFLUENCE = 1e-4  # where features tell less than that of groups, there is nothing to price
+MOST_GROUPS = 32  # of a column that are priced, the largest; time grows with their square
 TURNS = 20  # most times that offsets are adjusted to prices
 SETTLED = 1e-4  # offsets that change by less are as they will be
 
@@ -33,7 +34,7 @@ class Prices(NamedTuple):
 
     price: np.ndarray  # (G,) c, 0 where nothing is told of a group
     size: np.ndarray  # (G,) A: share of the people who count as one of the group
-    told: np.ndarray  # (G,) whether features tell enough of a group to price it
+    told: np.ndarray  # (G,) whether a group is priced: features tell of it, and it is not too small
     threshold: np.ndarray  # () τ
     unpriced: np.ndarray  # () τ without any price; another one where a share is selected
 
@@ -95,9 +96,11 @@ def _consistent(pricing: Pricing, offset: "_Offsets", prices: Prices) -> Prices:
         found = pricing.settled(pricing.best(rates), rates)
         trial = _with(prices, found)
         shown = offset.shown(trial)
-        excess = pricing.excess(pricing.totals(found), offset.by_group(shown)[told])
-        if (excess := max(round(float(excess), 3), 0.0)) <= least:
-            best, least = trial, excess
+        excess = round(
+            float(pricing.excess(pricing.totals(found), offset.by_group(shown)[told])), 3
+        )
+        if excess <= least:
+            best, least = trial, max(excess, 0.0)
         missed = shown - off
         step, before = np.where(missed * before < 0, step / 2, step), missed
         if np.abs(step * missed).max() <= SETTLED:
@@ -121,6 +124,8 @@ def _without(
     """Decide by the threshold alone, and say which groups can be priced."""
     size = share @ by_group(groups, people)
     told = (size > 0) & (typical[groups.entry] > LEAST_INFLUENCE)
+    same = groups.comparison[:, None] == groups.comparison
+    told &= (same & (size > size[:, None])).sum(1) < MOST_GROUPS
     told &= np.bincount(groups.comparison, told)[groups.comparison] >= 2
     value = np.asarray(threshold(people.p, share), float)
     return Prices(np.zeros(len(size)), size, told, value, value)
