@@ -27,7 +27,7 @@ def scalar_problem(limit):
     notion = score_constraint("limit", everybody, 0.0, lambda h, batch: h * batch.s[:, 0])
     return Problem(
         model=Model(lambda key, features: jnp.zeros(()), lambda theta, x: theta + 0 * x[:, 0]),
-        cost=lambda theta, logits, batch: 0.5 * (theta - mean(batch)) ** 2,
+        cost=lambda theta, logits, batch, weight: 0.5 * (theta - mean(batch)) ** 2,
         constraints=(notion._replace(bound=at_most(limit)),),
         schema=SCHEMA,
     )

@@ -140,7 +140,7 @@ def test_converges_to_the_exact_kkt_point(float64):
     scores = lambda h, batch: h, lambda h, batch: h * (2 * batch.s[:, 0] - 1)
     problem = Problem(
         model=Model(lambda key, features: jnp.zeros(3), lambda params, x: x @ params),
-        cost=lambda params, logits, batch: 0.5 * jnp.sum((a @ params - b) ** 2),
+        cost=lambda params, logits, batch, weight: 0.5 * jnp.sum((a @ params - b) ** 2),
         constraints=tuple(
             score_constraint(name, {"": lambda batch: batch.weight}, 0.0, score)._replace(
                 bound=at_most(limit)

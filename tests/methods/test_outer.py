@@ -40,7 +40,7 @@ def test_means_over_tasks_by_hand(float64, outer, loss, constraint, gap):
     )
     problem = problem._replace(
         constraints=(notion,),
-        cost=lambda theta, logits, batch: jnp.abs(batch.x[:, 0]) @ batch.mask / 4,
+        cost=lambda theta, logits, batch, weight: jnp.abs(batch.x[:, 0]) @ batch.mask / 4,
     )
     seen = outer(problem, jnp.zeros(3), draw(jax.random.key(0), tasks, 2))
     found = seen.loss, seen.constraint[0], seen.gaps[0]

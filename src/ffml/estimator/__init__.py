@@ -336,7 +336,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label decided on for every row."""
-        return self._outcomes[(self._said(X).logits > 0).astype(int)]
+        positive = self._said(X).logits > 0
+        return self._outcomes[positive.astype(int)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each of ``classes_``, ``(n, 2)``.
