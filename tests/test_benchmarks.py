@@ -62,6 +62,10 @@ SMALL = {
         ["--data", "synthetic", "--rounds", "2", "--out", "trace"],
         r"(?s)default on synthetic.*ffml on synthetic.*learn: update.*matrix products",
     ),
+    "benchmarks/prices.py": (
+        ["--people", "200", "--groups", "3", "--seeds", "1"],
+        r"\| 200 \| 3 \| ratio .8 \| ",
+    ),
     "benchmarks/promise.py": (
         ["--small", "--seeds", "0", "--jobs", "1", "--asked", "0.05", "--figure", "f.svg"],
         r"\| default \| 5 \| ",

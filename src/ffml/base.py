@@ -38,6 +38,15 @@ class SensitiveColumn:
     groups: tuple[str, ...]
 
 
+class Group(NamedTuple):
+    """One group of a column, and which comparison tells who belongs to it."""
+
+    name: str  # column=group
+    column: int
+    contrast: int
+    is_member: bool  # whether it is the group of the comparison, or its rest
+
+
 @dataclass(frozen=True)
 class Schema:
     """What all tasks of a stream have in common.
@@ -74,6 +83,23 @@ class Schema:
             for column in self.sensitive
             for group in (column.groups[1:] if len(column.groups) == 2 else column.groups)
         )
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """All groups, column by column.
+
+        >>> Schema(("age",), (SensitiveColumn("sex", ("F", "M")),)).groups[0]
+        Group(name='sex=F', column=0, contrast=0, is_member=False)
+        """
+        found: list[Group] = []
+        first = 0
+        for i, column in enumerate(self.sensitive):
+            two = len(column.groups) == 2
+            for k, group in enumerate(column.groups):
+                contrast, is_member = (first, k == 1) if two else (first + k, True)
+                found.append(Group(f"{column.name}={group}", i, contrast, is_member))
+            first += 1 if two else len(column.groups)
+        return tuple(found)
 
     def memberships(self, groups: np.ndarray) -> np.ndarray:
         """Turn group codes ``(n, columns)`` into 0/1 memberships ``(n, contrasts)``."""

@@ -9,7 +9,7 @@ from conftest import random_task
 from playing import Player
 
 from ffml import metrics
-from ffml.base import FFMLError, Traits, Unlabelled
+from ffml.base import FFMLError, Schema, SensitiveColumn, Task, Traits, Unlabelled
 from ffml.features import boosted
 from ffml.methods import leader, refit, twp
 from ffml.online.judge import MOST_UNLABELLED, padded_batch, support_batch, with_people
@@ -17,7 +17,7 @@ from ffml.online.loop import Loop
 from ffml.online.memory import MemorySettings
 from ffml.problem.classification import fair_classification
 from ffml.problem.models import linear
-from ffml.problem.notions import demographic_parity
+from ffml.problem.notions import demographic_parity, gap, ratio
 from ffml.wrappers import evened
 from ffml.wrappers._evened import PRIOR_ROWS
 
@@ -48,6 +48,38 @@ def test_groups_that_features_tell_are_treated_evenly_and_learning_is_the_same(s
     jax.tree.map(np.testing.assert_array_equal, wrapped.state.learner.inner, plain.state.learner)
     assert mean_gap(rounds[3:]) > 0.3
     assert abs(mean_gap(evener[3:])) < 0.08
+
+
+RACES = Schema(("a", "b", "c"), (SensitiveColumn("race", ("p", "q", "r", "nobody")),))
+
+
+def task_of_races(seed, rows):
+    """Two features know three groups, of which the labels know; a fourth has nobody."""
+    rng = np.random.default_rng(seed)
+    race = rng.integers(3, size=rows)
+    x = np.c_[rng.normal(size=rows), race == 0, race == 1].astype(np.float32)
+    y = (x @ [1.0, 1.2, 0.4] + 0.5 * rng.normal(size=rows) > 0.5).astype(np.int32)
+    return Task(f"task {seed}", x, y, race[:, None].astype(np.int32))
+
+
+@pytest.mark.parametrize(
+    ("bound", "unlike"),
+    [
+        (gap(0.05), lambda rates: np.ptp(rates) - 0.05),
+        (ratio(0.8), lambda rates: 0.8 * rates.max() - rates.min()),
+    ],
+    ids=["gap", "ratio"],
+)
+def test_no_two_of_several_groups_differ_by_more_than_asked(bound, unlike):
+    loops = [make_loop(RACES, m, bound) for m in (QUICK, evened(QUICK, shots=20))]
+    rates = []
+    for loop in loops:
+        rounds = [loop.step(task_of_races(i, 600)) for i in range(10)]
+        table = sum(record.tables["race"] for record in rounds[3:])[:3]
+        rates.append(table[..., 1].sum(1) / table.sum((1, 2)))
+    assert unlike(rates[0]) > 0.05
+    assert unlike(rates[1]) < 0.02
+    assert rounds[-1].extra == {"untold demographic-parity[race=nobody]": 1.0}
 
 
 def test_expected_gaps_that_are_off_are_corrected_by_what_tasks_show(schema):
@@ -181,7 +213,7 @@ def test_logits_are_positive_where_scores_exceed_the_threshold_wherever_that_is(
     loop, task = learned
     params = loop.decide(task, np.arange(200), task.x)
     for moved in (-3.0, -1.0, 0.0, 0.9999999, 1.0, 2.0):
-        prices = params.prices._replace(price=np.array([5.0]), threshold=np.asarray(moved))
+        prices = params.prices._replace(price=np.array([-5.0, 5.0]), threshold=np.asarray(moved))
         logits = loop.learner.predict(params._replace(prices=prices), task.x).logits
         share = (logits > 0).mean()
         assert 0 < share < 1 and np.isfinite(logits).all()

@@ -34,18 +34,16 @@ from ffml.wrappers._membership import (
     try_trusts,
 )
 from ffml.wrappers._misses import Misses, add_misses, no_misses
-from ffml.wrappers._pricing import (
-    Correction,
+from ffml.wrappers._people import (
     People,
-    Prices,
     expected,
     gaps_met,
-    influence,
     observed,
-    priced,
+    places,
     rows_behind,
-    smallest_prices,
+    weighed,
 )
+from ffml.wrappers._pricing import Correction, Prices, priced, smallest_prices
 from ffml.wrappers._thresholds import threshold_of
 from ffml.wrappers._wrap import wrap
 from ffml.wrappers.host import on_host
@@ -82,17 +80,18 @@ class EvenedParams(NamedTuple):
 def evened(
     method: Method, *, threshold: str = "balanced", memory: float | None = 0.9, shots: int = 100
 ) -> Method:
-    """Put a price on gaps, just high enough that decisions about new people keep the bounds.
+    """Put a price on each group's rate, so that decisions about new people keep the bounds.
 
-    Who is decided positively is said in `ffml.wrappers._pricing`. The smallest prices are found on
-    the people to be decided about, with which each expected gap, plus how far off such gaps were
-    on earlier tasks, keeps within its bound. The rule is optimal where the probabilities of labels
-    and groups are right. Nothing is learned through it, and any method can be wrapped. Where
-    nothing is bounded, it decides by the threshold alone.
+    Who is decided positively is said in `ffml.wrappers._pricing`. Prices are found on the people to
+    be decided about: expected rates of any two groups, plus how far off they were on earlier tasks,
+    keep within the bound, and no other decisions that do so gain more. The rule is optimal where
+    the probabilities of labels and groups are right. Nothing is learned through it, and any method
+    can be wrapped. Where nothing is bounded, it decides by the threshold alone.
 
-    Limits: The groups of the people to be decided about are estimated from their features. A
-    decision may depend on who else is decided about, and it relies on features going with groups
-    as they did in earlier tasks and in the labelled rows.
+    Limits: A group of which features tell nothing has no price, nor have all but the 32 largest of
+    a column; they are named in `Info.extra` ("untold …"). The groups of the people to be decided
+    about are estimated from their features. A decision may depend on who else is decided about, and
+    it relies on features going with groups as they did in earlier tasks and in the labelled rows.
 
     Args:
         method: any.
@@ -113,7 +112,7 @@ def evened(
 
     def wrapped(problem: Problem) -> Learner:
         learner = on_host(method(problem))
-        entries = problem.num_constraints
+        entries, names = problem.num_constraints, np.array(places(problem).names)
 
         def own(inner: Any) -> Evened:
             membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
@@ -143,14 +142,13 @@ def evened(
         ) -> Correction:
             real = observed(problem, support)
             rows = both_halves(known, params, rate, support)
-            weight = np.asarray(support.weight, float)[:, None]
-            rows = rows._replace(inside=weight * rows.inside, outside=weight * rows.outside)
             drawn_once = float(np.mean(support.distinct_share))
             behind = drawn_once * rows_behind(real)
             chance = selected * (1 - selected) / np.maximum(behind, 1e-9)
             spread = known.misses.spread
             certain = (behind > 0) * spread / (spread + chance + 1e-12)
-            return Correction(known.misses.bias, certain, rows, real)
+            weight = np.asarray(support.weight, float)
+            return Correction(known.misses.bias, certain, rows, weight, real)
 
         def both_halves(known: Known, params: Params, rate: float, support: Batch) -> People:
             """Expect of each half of the labelled rows what the other half tells of groups."""
@@ -180,7 +178,7 @@ def evened(
 
         def predict(params: EvenedParams, x: Array) -> Prediction:
             people, prices = people_of(params, x), params.prices
-            score = priced(prices, people)
+            score = priced(problem, prices, people)
             logits = _logit(score) - _logit(prices.threshold)
             # Prices may move scores out of 0 … 1, and a selection rate the threshold with them.
             above = score > prices.threshold
@@ -188,23 +186,27 @@ def evened(
             return Prediction(logits, people.p, _logit(people.p) - _logit(prices.unpriced))
 
         def off_by(evened: Evened, parts: Halves) -> tuple[np.ndarray, ...]:
-            """Return how far gaps are from what is expected, its chance, and the rows behind it."""
+            """Return how far gaps are from what is expected, its chance, the rows behind it, and of
+            which groups features tell enough.
+            """
             support, query = parts
             params = adapt(evened, support._replace(unlabelled=Unlabelled(query.x, query.weight)))
             people, real = people_of(params, query.x), observed(problem, query)
-            positive = 1.0 * (priced(params.prices, people) > params.prices.threshold)
+            positive = 1.0 * (priced(problem, params.prices, people) > params.prices.threshold)
             share = query.weight / query.weight.sum()
             rows, mean = rows_behind(real), positive @ share
-            off = gaps_met(positive, real) - (positive * share) @ influence(params.prices, people)
-            return off, mean * (1 - mean) / np.maximum(rows, 1e-9), rows
+            off = gaps_met(positive, real) - gaps_met(positive, weighed(people, share))
+            chance = mean * (1 - mean) / np.maximum(rows, 1e-9)
+            return off, chance, rows, params.prices.told
 
         def update(key: Array, state: Evened, task: LabelledTask, tasks: LabelledTask):
-            known, rng = state.known, generator(key)
+            known, rng, untold = state.known, generator(key), {}
             splits = [halves(rng, task, shots) for _ in range(FRESH_SPLITS)]
             if known.labels.any() and len(splits[0].query.y):
                 if entries and memory is not None:
                     found = [off_by(knowledge(state), parts) for parts in splits]
-                    off, chance, rows = (np.array(values) for values in zip(*found, strict=True))
+                    off, chance, rows, told = map(np.array, zip(*found, strict=True))
+                    untold = {f"untold {name}": 1.0 for name in names[~told.any(0)]}
                     misses = add_misses(known.misses, off, chance, rows, memory)
                     known = known._replace(misses=misses)
                 losses = try_trusts(known.membership, splits[0])
@@ -214,7 +216,7 @@ def evened(
                 membership=learn_membership(known.membership, tasks),
                 labels=known.labels + np.asarray(task.totals),
             )
-            return Evened(inner, known), info
+            return Evened(inner, known), info._replace(extra={**(info.extra or {}), **untold})
 
         return wrap(
             learner,

@@ -1,55 +1,42 @@
-"""Decisions under a price on gaps: who is decided positively, and which prices keep the bounds.
+"""Decisions under prices by group, found for people whose groups are estimated.
 
 With p the probability that a person's label is 1, whoever is above a threshold τ is decided
-positively. A positive decision moves the expected gap i by
+positively. Prices c turn this into
 
-    u_i = Σ_y P(y) n_i(y) ( q(x, y)/Q_i - (1 - q(x, y))/R_i )
+    positive  where  p - Σ_g c_g a_g/A_g > τ
 
-with q the probability that the person belongs to the group, n_i(y) whether people with label y
-count in comparison i (1 for demographic parity), and Q_i, R_i the shares of people who count and
-belong to the group or to the others. With prices c the rule is
-
-    positive  where  p - Σ_i c_i u_i > τ
-
-Where the lower of two rates shall be a share r of the higher, the bound on the gap G is
-``(1 - r) · higher rate``. Decisions show the rate s of all who count; with it the higher rate is
-``s + |G| · share of the other side``.
+with a_g the probability to count as one of group g and A_g the share of those who do
+(`ffml.wrappers._group_prices`). They are such that expected rates of any two groups keep the bound,
+once what these are off by is added. That is known of gaps between a group and all others; where
+the rate of all is right, a gap that is off by o means rates that are off by ``o`` times the share
+of the others, and theirs by ``-o`` times the share of the group.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ffml.base import Batch, Problem
+from ffml.base import Problem
 from ffml.problem.gaps import bounds
-from ffml.wrappers._membership import shares
+from ffml.wrappers._group_prices import GroupPrices, Groups, Pool, Pricing
+from ffml.wrappers._people import People, Places, by_group, influence, places, weighed
 from ffml.wrappers._thresholds import Threshold
 
-BISECTIONS = 40
-SWEEPS = 6  # over several entries, each solved while the others stay
 HIGHEST_PRICE = 8.0  # in units of probability over typical influences: beyond it p does not matter
-ROUNDING = 1e-6  # of highest prices: this much more, or people at the threshold fall on either side
 LEAST_INFLUENCE = 1e-4  # where features tell less than that of groups, there is nothing to price
+MOST_GROUPS = 32  # of a column that are priced, the largest; time grows with their square
+TURNS = 20  # most times that offsets are adjusted to prices
+SETTLED = 1e-4  # offsets that change by less are as they will be
 
 
 class Prices(NamedTuple):
-    """A price on each gap, what a person's influence on it needs, and the threshold."""
+    """A price on each group's rate, what it is a share of, and the threshold."""
 
-    price: np.ndarray  # (m,) c
-    inside: np.ndarray  # (m,) Q: share of the people who count in a comparison, of its group
-    outside: np.ndarray  # (m,) R: and of those who count and do not belong to it
+    price: np.ndarray  # (G,) c, 0 where nothing is told of a group
+    size: np.ndarray  # (G,) A: share of the people who count as one of the group
+    told: np.ndarray  # (G,) whether a group is priced: features tell of it, and it is not too small
     threshold: np.ndarray  # () τ
     unpriced: np.ndarray  # () τ without any price; another one where a share is selected
-
-
-class People(NamedTuple):
-    """What is to be expected of people: their labels, and who counts where as what."""
-
-    p: np.ndarray  # (n,) probability of label 1
-    inside: np.ndarray  # (n, m) probability to count in a comparison, as one of the group
-    outside: np.ndarray  # (n, m) and as one of the others
 
 
 class Correction(NamedTuple):
@@ -62,62 +49,8 @@ class Correction(NamedTuple):
     bias: np.ndarray  # (m,) mean of earlier tasks
     trust: np.ndarray  # (m,) between 0 and 1: how much the task's own rows are listened to
     rows: People  # what is expected of the labelled rows
-    known: People  # what they are
-
-
-def expected(problem: Problem, weights: np.ndarray, p: np.ndarray, x: np.ndarray) -> People:
-    """Describe people whose labels and groups nobody knows.
-
-    Args:
-        problem: its notions say who counts in which comparison.
-        weights: how features and labels tell groups, see `ffml.wrappers._membership.of_task`.
-        p: their probabilities of label 1.
-        x: their features.
-    """
-    everyone = np.ones(len(x))
-    by_label = []
-    for label in (0.0, 1.0):
-        s = shares(weights, x, label)
-        batch = Batch(x, label * everyone, s, everyone, everyone, len(x))
-        by_label.append(observed(problem, batch))
-    negative, positive = by_label
-    share = p[:, None]
-    return People(
-        p,
-        (1 - share) * negative.inside + share * positive.inside,
-        (1 - share) * negative.outside + share * positive.outside,
-    )
-
-
-def observed(problem: Problem, batch: Batch) -> People:
-    """Describe people whose labels and groups are known, by what each of them counts."""
-    nobody = np.zeros((len(batch.y), 0))
-    rows = [np.asarray(part.rows(batch)) for c in problem.constraints for part in c.conditions]
-    counts = np.concatenate([nobody, *(part[:, None] for part in rows)], axis=1)
-    counts = np.repeat(counts, batch.s.shape[1], axis=1)
-    member = np.tile(np.asarray(batch.s, float), len(rows))
-    return People(np.asarray(batch.y, float), counts * member, counts * (1 - member))
-
-
-def gaps_met(positive: np.ndarray, people: People) -> np.ndarray:
-    """Return the gaps of decisions ``(m,)``, 0 where a side has nobody."""
-    return positive @ _by_person(people)
-
-
-def rows_behind(people: People) -> np.ndarray:
-    """Return the rows ``1/(1/n₁ + 1/n₀)`` that gaps rest on, 0 where a side has nobody."""
-    weights = np.stack([people.inside, people.outside])  # (2, n, m)
-    totals = weights.sum(1)
-    both = (totals > 0).all(0)
-    sizes = totals**2 / np.where(both, (weights**2).sum(1), 1.0)  # rows that count differently
-    return both * sizes.prod(0) / np.where(both, sizes.sum(0), 1.0)
-
-
-def influence(prices: Prices, people: People) -> np.ndarray:
-    """Return u: what each person's positive decision adds to each expected gap, ``(n, m)``."""
-    both = (prices.inside > 0) & (prices.outside > 0)
-    inside, outside = np.where(both, prices.inside, 1.0), np.where(both, prices.outside, 1.0)
-    return both * (people.inside / inside - people.outside / outside)
+    weight: np.ndarray  # what each of them counts
+    known: People  # what they are, by what each of them counts
 
 
 def smallest_prices(
@@ -127,122 +60,126 @@ def smallest_prices(
     correction: Correction,
     threshold: Threshold,
 ) -> Prices:
-    """Find the smallest prices with which expected gaps keep their bounds, by bisection.
+    """Find the prices with which expected rates keep their bounds and the gain is highest.
 
     Args:
         problem: its constraints say the bounds.
         people: those to be decided about.
         weight: what each of them counts, 0 for padding.
         correction: what is added to expected gaps: how far off they are.
-        threshold: τ, as a function of scores where it depends on them.
+        threshold: τ, or the share of positive decisions.
     """
-    share = weight / max(weight.sum(), 1e-30)
-    there = share > 0
-    share, people = share[there], People(*(part[there] for part in people))
-    center, width, relative = (np.asarray(part, float) for part in bounds(problem))
-    nothing = np.zeros(len(center))
-    found = Prices(
-        nothing, share @ people.inside, share @ people.outside, np.zeros(()), np.zeros(())
-    )
-    effect = influence(found, people)
-    size = np.sqrt(share @ effect**2)
-    told = size > LEAST_INFLUENCE
-    price = nothing.copy()
-    own = _Own(correction, found)
-    all_scores = _Scores(people.p, effect)
-    counting = people.inside + people.outside
-    counted = np.maximum(found.inside + found.outside, 1e-30)
-
-    def at(i: int, trial: float) -> tuple[float, float]:
-        """Return gap i and its bound, if its price were another one and all others stayed."""
-        scores = all_scores.at(i, trial)
-        cut = threshold(scores, share)
-        chosen = (scores > cut) * share
-        gap = float(chosen @ all_scores.effect[i] + own.off(i, trial, cut) - center[i])
-        if not relative[i]:
-            return gap, width[i]
-        lower = found.outside[i] if gap > 0 else found.inside[i]
-        higher = (chosen @ counting[:, i] + abs(gap) * lower) / counted[i]
-        return gap, width[i] + relative[i] * float(higher)
-
-    for k in range(len(price) * (SWEEPS if len(price) > 1 else 1)):
-        i = k % len(price)
-        if told[i]:
-            price[i] = _solved(partial(at, i), HIGHEST_PRICE / size[i])
-            all_scores.set(i, price[i])
-            own.scores.set(i, price[i])
-    scores = people.p - effect @ price
-    return found._replace(
-        price=price,
-        threshold=np.asarray(threshold(scores, share), float),
-        unpriced=np.asarray(threshold(people.p, share), float),
-    )
+    there = weight > 0
+    people = People(*(part[there] for part in people))
+    share = weight[there] / max(weight.sum(), 1e-30)
+    groups = places(problem)
+    typical = _typical_influence(people, share)
+    prices = _without(groups, people, share, typical, threshold)
+    if not prices.told.any():
+        return prices
+    pool = Pool(people.p, share, threshold.value, threshold.rate)
+    pricing = Pricing(pool, _alike(problem, groups, people, prices.told, typical))
+    offset = _Offsets(problem, correction, groups, weighed(people, share))
+    return _consistent(pricing, offset, prices)
 
 
-class _Scores:
-    """Scores of people under prices of which one changes at a time: no matrix is multiplied."""
+def _consistent(pricing: Pricing, offset: "_Offsets", prices: Prices) -> Prices:
+    """Find prices for the offsets that labelled rows show at just these prices.
 
-    def __init__(self, p: np.ndarray, effect: np.ndarray) -> None:
-        self.effect = np.ascontiguousarray(effect.T)  # (m, n)
-        self.price, self.now = np.zeros(len(self.effect)), p
-
-    def at(self, i: int, price: float) -> np.ndarray:
-        """Return the scores if price i were another one."""
-        return self.now - (price - self.price[i]) * self.effect[i]
-
-    def set(self, i: int, price: float) -> None:
-        """Change price i."""
-        self.now, self.price[i] = self.at(i, price), price
-
-
-class _Own:
-    """What is added to an expected gap, for decisions at given prices."""
-
-    def __init__(self, correction: Correction, prices: Prices) -> None:
-        self.bias, self.trust, rows, known = correction
-        self.scores = _Scores(rows.p, influence(prices, rows))
-        self.real = _by_person(known) - _by_person(rows)
-
-    def off(self, i: int, price: float, threshold: float) -> float:
-        if not self.trust[i]:
-            return self.bias[i]
-        positive = self.scores.at(i, price) > threshold
-        return (1 - self.trust[i]) * self.bias[i] + self.trust[i] * (positive @ self.real[:, i])
-
-
-def _by_person(people: People) -> np.ndarray:
-    """Return what each person's positive decision adds to the gaps among just these people."""
-    inside, outside = people.inside.sum(0), people.outside.sum(0)
-    both = (inside > 0) & (outside > 0)
-    return both * (
-        people.inside / np.where(both, inside, 1.0) - people.outside / np.where(both, outside, 1.0)
-    )
-
-
-def _solved(at: Callable[[float], tuple[float, float]], highest: float) -> float:
-    """Find the smallest price on one gap, while the others stay.
-
-    Args:
-        at: a price -> the gap, and its bound there.
-        highest: the largest price to try.
+    Offsets move towards what is shown, by half as much once that turns around. Where it jumps
+    across a bound, the prices on the feasible side are taken.
     """
-    start, width = at(0.0)
-    if abs(start) <= width:
-        return 0.0
-    sign, low, high = np.sign(start), 0.0, highest
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        gap, width = at(sign * middle)
-        if sign * gap <= width:
-            high = middle
-        else:
-            low = middle
-    before = sign * max(low - ROUNDING * highest, 0.0)
-    after = sign * (high + ROUNDING * highest)
-    # Where many people are alike, the gap may jump across the bound: take the nearer side.
-    return after if abs(at(after)[0]) <= abs(at(before)[0]) else before
+    off, told = offset.shown(prices), prices.told
+    step, before, best, least = np.ones(len(off)), np.zeros(len(off)), prices, np.inf
+    for _ in range(TURNS):
+        rates = offset.by_group(off)[told]
+        found = pricing.settled(pricing.best(rates), rates)
+        trial = _with(prices, found)
+        shown = offset.shown(trial)
+        excess = round(
+            float(pricing.excess(pricing.totals(found), offset.by_group(shown)[told])), 3
+        )
+        if excess <= least:
+            best, least = trial, max(excess, 0.0)
+        missed = shown - off
+        step, before = np.where(missed * before < 0, step / 2, step), missed
+        if np.abs(step * missed).max() <= SETTLED:
+            break
+        off = off + step * missed
+    return best
 
 
-def priced(prices: Prices, people: People) -> np.ndarray:
+def _with(prices: Prices, found: GroupPrices) -> Prices:
+    """Put prices where they belong; without any, the threshold is that of nobody priced."""
+    if not found.price.any():
+        return prices
+    price = np.zeros(len(prices.price))
+    price[prices.told] = found.price
+    return prices._replace(price=price, threshold=np.asarray(found.threshold))
+
+
+def _without(
+    groups: Places, people: People, share: np.ndarray, typical: np.ndarray, threshold: Threshold
+) -> Prices:
+    """Decide by the threshold alone, and say which groups can be priced."""
+    size = share @ by_group(groups, people)
+    told = (size > 0) & (typical[groups.entry] > LEAST_INFLUENCE)
+    same = groups.comparison[:, None] == groups.comparison
+    told &= (same & (size > size[:, None])).sum(1) < MOST_GROUPS
+    told &= np.bincount(groups.comparison, told)[groups.comparison] >= 2
+    value = np.asarray(threshold(people.p, share), float)
+    return Prices(np.zeros(len(size)), size, told, value, value)
+
+
+def _typical_influence(people: People, share: np.ndarray) -> np.ndarray:
+    """Return how much somebody's decision typically moves each gap, times all people ``(m,)``."""
+    moved = influence(weighed(people, share))
+    return np.sqrt((moved**2 / share[:, None]).sum(0))
+
+
+def _alike(
+    problem: Problem, groups: Places, people: People, told: np.ndarray, typical: np.ndarray
+) -> list[Groups]:
+    """Say whose rates are to be alike, and how nearly."""
+    chance, (_, width, relative) = by_group(groups, people), bounds(problem)
+    found = []
+    for number in np.unique(groups.comparison[told]):
+        these = told & (groups.comparison == number)
+        entries = groups.entry[these]
+        highest = HIGHEST_PRICE / float(typical[entries].min())
+        bound = float(np.min(width[entries])), float(np.max(relative[entries]))
+        found.append(Groups(chance[:, these], *bound, highest))
+    return found
+
+
+class _Offsets:
+    """What expected rates are off by."""
+
+    def __init__(
+        self, problem: Problem, correction: Correction, groups: Places, people: People
+    ) -> None:
+        self.problem, self.correction, self.groups = problem, correction, groups
+        self.center = np.asarray(bounds(problem).center, float)
+        expectation = weighed(correction.rows, correction.weight)
+        self.real = influence(correction.known) - influence(expectation)
+        inside, outside = people.inside.sum(0), people.outside.sum(0)
+        total = np.maximum(inside + outside, 1e-30)
+        self.inside, self.outside = inside / total, outside / total
+
+    def shown(self, prices: Prices) -> np.ndarray:
+        """Return what gaps between a group and all others are off by ``(m,)``, at given prices."""
+        bias, trust = self.correction.bias, self.correction.trust
+        positive = priced(self.problem, prices, self.correction.rows) > prices.threshold
+        return (1 - trust) * bias + trust * (positive @ self.real) - self.center
+
+    def by_group(self, off: np.ndarray) -> np.ndarray:
+        """Return what rates are off by ``(G,)``, if the rate of all is right."""
+        of_members, of_others = (off * self.outside), -(off * self.inside)
+        entry = self.groups.entry
+        return np.where(self.groups.is_member, of_members[entry], of_others[entry])
+
+
+def priced(problem: Problem, prices: Prices, people: People) -> np.ndarray:
     """Return scores that are above the threshold where the rule decides positively."""
-    return people.p - influence(prices, people) @ prices.price
+    effect = by_group(places(problem), people) / np.where(prices.size > 0, prices.size, 1.0)
+    return people.p - effect @ prices.price

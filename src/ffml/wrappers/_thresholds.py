@@ -1,14 +1,24 @@
 """From which probability on a decision is positive: by a goal, by costs, or by a selection rate."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from ffml.base import FFMLError
 
-Threshold = Callable[[np.ndarray, np.ndarray], float]  # scores, weights -> τ
-
 DECIMALS = 6  # scores that differ by less are equal
+
+
+class Threshold(NamedTuple):
+    """A number, or the share of people who are to be above it."""
+
+    value: float = 0.5
+    rate: float | None = None
+
+    def __call__(self, scores: np.ndarray, people: np.ndarray) -> float:
+        """Return τ for people of these scores and weights."""
+        return self.value if self.rate is None else _highest(scores, people, self.rate)
 
 
 def threshold_of(goal: str) -> Callable[[float, float], Threshold]:
@@ -30,21 +40,17 @@ def threshold_of(goal: str) -> Callable[[float, float], Threshold]:
     """
     name, _, number = str(goal).partition("=")
     if goal == "balanced":
-        return lambda rate, weight: _fixed(rate / (rate + weight * (1 - rate)))
+        return lambda rate, weight: Threshold(rate / (rate + weight * (1 - rate)))
     if goal == "accuracy":
-        return lambda rate, weight: _fixed(1 / (1 + weight))
+        return lambda rate, weight: Threshold(1 / (1 + weight))
     if name == "cost":
         cost = _number(goal, number, 0, np.inf)
-        return lambda rate, weight: _fixed(1 / (1 + cost))
+        return lambda rate, weight: Threshold(1 / (1 + cost))
     if name == "rate":
         share = _number(goal, number, 0, 1)
-        return lambda rate, weight: lambda scores, people: _highest(scores, people, share)
+        return lambda rate, weight: Threshold(rate=share)
     fixed = _number(goal, str(goal), 0, 1)
-    return lambda rate, weight: _fixed(fixed)
-
-
-def _fixed(threshold: float) -> Threshold:
-    return lambda scores, people: float(threshold)
+    return lambda rate, weight: Threshold(fixed)
 
 
 def _highest(scores: np.ndarray, people: np.ndarray, share: float) -> float:
