@@ -13,7 +13,7 @@ from ffml.base import FFMLError
 from ffml.runs import durable
 from ffml.runs.artifact import SavedModel
 from ffml.runs.soundness import refuse_other_features
-from ffml.tables import Preprocessor, Source
+from ffml.tables import Preprocessor, Source, located
 from ffml.tables.csvfile import guarded_batch
 
 if TYPE_CHECKING:
@@ -104,9 +104,11 @@ def predict_table(
     needed = needed_columns(preprocessor, source.columns, keep, source.name)
     first = 0
     for batch in source.batches(needed):
-        arrivals.add(batch)
+        with located(source):
+            arrivals.add(batch)
         columns = {"row": pa.array(np.arange(first, first + len(batch)))}
-        columns |= decided_columns(model, preprocessor, batch, keep, rule)
+        with located(source):
+            columns |= decided_columns(model, preprocessor, batch, keep, rule)
         first += len(batch)
         yield pa.RecordBatch.from_pydict(columns)
     if warned is not None:
