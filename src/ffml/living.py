@@ -76,6 +76,8 @@ def open_label(run: Path, data: Any, id: str | None) -> "tuple[LivingRun, Labels
         label=roles["label"],
         known=saved["data"].get("labels", {}),
         task=roles["task"],
+        by=roles.get("by"),
+        date_format=roles.get("date_format"),
     )
     directory = living_run(run)
     directory.go_back()

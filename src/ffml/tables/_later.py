@@ -10,6 +10,7 @@ from ffml.base import FFMLError, Schema, SensitiveColumn, Task
 from ffml.tables._labels import label_values
 from ffml.tables._roles import CROSS, refuse_unknown
 from ffml.tables._stream import Known, TableStream, table_stream
+from ffml.tables._time import periods
 from ffml.tables._values import role_texts
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._folder import FILE, FolderSource
@@ -94,7 +95,14 @@ class LateLabels(NamedTuple):
 
 
 def read_late_labels(
-    source: Source, *, id: str, label: str, known: dict[str, int], task: str | None = None
+    source: Source,
+    *,
+    id: str,
+    label: str,
+    known: dict[str, int],
+    task: str | None = None,
+    by: str | None = None,
+    date_format: str | None = None,
 ) -> LateLabels:
     """Read a table of labels; rows without a label are left out.
 
@@ -104,27 +112,29 @@ def read_late_labels(
         label: the column of labels.
         known: the label's texts and what they stand for.
         task: the column of tasks, which is read if the table has it.
+        by: how long a task is, if the column of tasks holds times.
+        date_format: how these are written.
     """
+    import pyarrow as pa
+
     for part, name in (("id", id), ("label", label)):
         refuse_unknown(part, name, source.columns)
-    columns = [id, label] + ([task] if task in source.columns else [])
-    ids: list[str] = []
-    texts: list[str] = []
-    tasks: list[str | None] = []
-    for batch in source.batches([name for name in columns if name]):
-        found = [
-            role_texts(batch.column(i), str(name), "id").to_pylist()
-            for i, name in enumerate(columns)
-        ]
-        named = found[2] if len(found) > 2 else [None] * len(batch)
-        for row, text, of in zip(found[0], found[1], named, strict=True):
-            if text is None:
-                continue
-            if row is None:
-                raise FFMLError(f"{source.name} has a label without an id; leave that row out")
-            ids.append(row)
-            texts.append(text)
-            tasks.append(of)
+    columns = [id, label] + ([task] if task and task in source.columns else [])
+    parts = [pa.table({name: pa.array([], pa.string()) for name in LateLabels._fields})]
+    for batch in source.batches(columns):
+        found = {
+            "ids": role_texts(batch.column(0), id, "id"),
+            "labels": role_texts(batch.column(1), label, "label"),
+            "tasks": pa.nulls(len(batch), pa.string()),
+        }
+        if len(columns) > 2 and by:
+            found["tasks"] = periods(batch.column(2), columns[2], by, date_format)
+        elif len(columns) > 2:
+            found["tasks"] = role_texts(batch.column(2), columns[2], "task")
+        parts.append(pa.table(found).filter(found["labels"].is_valid()))
+    ids, texts, tasks = (column.to_pylist() for column in pa.concat_tables(parts).columns)
+    if None in ids:
+        raise FFMLError(f"{source.name} has a label without an id; leave that row out")
     positive = next((text for text, code in known.items() if code), None)
     codes = label_values(label, {*texts, *known}, positive)
     return LateLabels(ids, np.array([codes[text] for text in texts], np.int32), tasks)
