@@ -102,7 +102,6 @@ def test_what_is_refused_changes_nothing(folder, begun, tmp_path):
         (april.assign(sex="X"), "new group 'X', and the run compares F, M"),
         (april.assign(approved="maybe"), "more than two values"),
         (april.drop(columns="age"), "no column 'age'"),
-        (april.drop(columns="approved"), "no label column 'approved'"),
         (april.assign(age="old"), "held numbers when it was fitted"),
         (april[:0], "has no rows"),
         (tmp_path / "none.csv", "no such file"),
@@ -110,6 +109,12 @@ def test_what_is_refused_changes_nothing(folder, begun, tmp_path):
         with pytest.raises(FFMLError, match=message):
             ffml.update(begun, data)
         assert {p: p.read_bytes() for p in sorted(begun.rglob("*")) if p.is_file()} == before
+
+
+def test_a_month_without_labels_is_decided_about(folder, begun):
+    april = pd.read_csv(folder / "2024-04.csv")
+    (record,) = ffml.update(begun, april.drop(columns="approved"))
+    assert record.task == "2024-04" and record.undefined["dp"]
 
 
 def test_one_label_or_one_group_in_a_month_is_enough(folder, begun):

@@ -266,3 +266,31 @@ def test_rows_that_were_entered_twice(tmp_path):
     assert "though 'income' tells most rows apart" in found
     # People who are alike in a few columns are not the same person.
     assert inspected(people(), tmp_path).mistakes == ()
+
+
+def test_numbers_with_a_stray_text_are_noticed(tmp_path):
+    rows = [f"{i % 30},{'FM'[i % 2]},{i // 2 % 2},a" for i in range(200)]
+    rows[7] = rows[7].replace("7,", "n/a!,", 1)
+    (tmp_path / "t.csv").write_text("\n".join(["pay,sex,y,town", *rows]))
+    stream = table_stream(tmp_path / "t.csv", label="y", sensitive="sex", task="town")
+    assert (
+        "feature 'pay' is taken as categories since it holds 'n/a!': are the others numbers? If "
+        "so, correct what is no number, or leave it empty"
+    ) in inspect(stream).mistakes
+
+
+def test_rows_without_labels_are_counted_and_not_compared():
+    frame = pd.DataFrame(
+        {
+            "age": range(80),
+            "sex": ["F", "M"] * 40,
+            "y": [0, 0, 1, None] * 10 + [None] * 40,
+            "town": ["a"] * 40 + ["b"] * 40,
+        }
+    )
+    found = inspect(table_stream(frame, label="y", sensitive="sex", task="town"))
+    assert (found.overall.rows, found.overall.unlabelled) == (80, 50)
+    assert found.overall.positive_rate == pytest.approx(1 / 3)
+    assert [task.positive_rate for task in found.tasks] == [pytest.approx(1 / 3), None]
+    assert "no label is known yet" in found.tasks[1].problems
+    assert any("50 rows without a label: people to be decided" in line for line in describe(found))

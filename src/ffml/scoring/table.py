@@ -12,7 +12,7 @@ import numpy as np
 from ffml.base import FFMLError
 from ffml.scoring.model import SavedModel, preprocessor_of
 from ffml.store import durable
-from ffml.tables import Preprocessor, Source
+from ffml.tables import Preprocessor, Source, located
 from ffml.tables.csvfile import guarded_batch
 
 if TYPE_CHECKING:
@@ -55,9 +55,11 @@ def predict_table(
     needed = needed_columns(preprocessor, source.columns, keep, source.name)
     first = 0
     for batch in source.batches(needed):
-        arrivals.add(batch)
+        with located(source):
+            arrivals.add(batch)
         columns = {"row": pa.array(np.arange(first, first + len(batch)))}
-        columns |= decided_columns(decide, preprocessor, batch, keep)
+        with located(source):
+            columns |= decided_columns(decide, preprocessor, batch, keep)
         first += len(batch)
         yield pa.RecordBatch.from_pydict(columns)
     if warned is not None:

@@ -128,11 +128,21 @@ def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
     ids = sensitive.pop() if roles.id else None
     if roles.intersect:
         sensitive = [pc.binary_join_element_wise(*sensitive, CROSS)]
-    label = role_texts(batch.column(roles.label), roles.label, "label")
+    label = _part(batch.column(roles.label), roles.label, "label", roles)
     return Rows(batch, task, label, tuple(sensitive), ids, _order(batch, roles), missing)
 
 
 def _part(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
+    """Return a column that plays a part as texts; of few different texts, each is seen once."""
+    import pyarrow as pa
+
+    if pa.types.is_string(values.type) and part != "id":
+        encoded = values.dictionary_encode()
+        return _part_texts(encoded.dictionary, name, part, roles).take(encoded.indices)
+    return _part_texts(values, name, part, roles)
+
+
+def _part_texts(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
     if part == "task" and roles.by:
         return periods(values, name, roles.by, roles.date_format)
     return role_texts(values, name, part)

@@ -13,6 +13,7 @@ from ffml.tables.inspection._mistakes import (
     likely_mistakes,
     protected_warning,
     spelling_warnings,
+    stray_warnings,
 )
 
 Z_CONFIDENCE = 1.959964  # two-sided test at 95 %
@@ -117,6 +118,7 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         *likely_mistakes(sample, schema, preprocessor),
         *changed_units(some_rows, preprocessor),
         *spelling_warnings(schema, preprocessor),
+        *stray_warnings(preprocessor),
         *protected_warning(preprocessor.names if preprocessor else schema.features),
         *repeats.finish(),
     ]

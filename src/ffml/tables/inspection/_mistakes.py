@@ -10,6 +10,7 @@ import numpy as np
 from ffml.base import Schema
 from ffml.tables.encode._encoders import OTHER, Categorical
 from ffml.tables.encode._preprocess import Preprocessor
+from ffml.tables.encode._suspects import is_plain_number
 
 SUSPICIOUS_AUC = 0.98
 MIN_ROWS = 30
@@ -156,6 +157,23 @@ def spelling_warnings(schema: Schema, preprocessor: Preprocessor | None) -> list
         for what, name, texts in columns
         for alike in same_spellings(texts)
     ]
+
+
+def stray_warnings(preprocessor: Preprocessor | None) -> list[str]:
+    """Say which columns would be numbers but for a few texts."""
+    found = []
+    for column in preprocessor.columns if preprocessor else ():
+        if not isinstance(column, Categorical):
+            continue
+        texts = [text for text in column.categories if text is not None]
+        strays = [text for text in texts if not is_plain_number(text)]
+        if strays and len(texts) - len(strays) >= MIN_SIDE * len(strays):
+            shown = ", ".join(map(repr, strays))
+            found.append(
+                f"feature {column.name!r} is taken as categories since it holds {shown}: are the "
+                "others numbers? If so, correct what is no number, or leave it empty"
+            )
+    return found
 
 
 def protected_columns(features: Iterable[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """JSON: a file of objects, one a line or all in one array, read by DuckDB."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -72,45 +73,27 @@ class JsonSource:
             for name, kinds in zip(names, found, strict=True)
         }
 
-    def _connected(self) -> "_Connected":
-        return _Connected(self.path)
-
-
-class _Connected:
-    """A connection to DuckDB whose errors are told in our words."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> Any:
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        """Give a connection to DuckDB whose errors are told in our words."""
         import duckdb
 
-        file_readable(self._path)
-        self._connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
-        return self._connection
-
-    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
-        import duckdb
-
-        self._connection.close()
-        if isinstance(error, duckdb.Error):
+        try:
+            self.path.open("rb").close()
+            with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
+                yield connection
+        except OSError as error:
+            raise unreadable(self.path, error) from error
+        except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             if "UTF-8" in reason or "unicode" in reason:
                 raise FFMLError(
-                    f"{self._path} is not in UTF-8; save it with that encoding"
+                    f"{self.name} is not in UTF-8; save it with that encoding"
                 ) from error
-            where = reason.partition('", ')[2] or reason
+            where = (reason.partition('", ')[2] or reason).rstrip(". ")
             raise FFMLError(
-                f"{self._path} is no JSON of objects ({where.rstrip('. ')}); correct it there"
+                f"{self.name} is no JSON of objects ({where}); correct it there"
             ) from error
-
-
-def file_readable(path: Path) -> None:
-    """Refuse a file that may not be read."""
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        raise unreadable(path, error) from error
 
 
 def _typed(column: str, kinds: set[str]) -> str:

@@ -15,6 +15,8 @@ from ffml.tables.sources._source import BATCH_ROWS, file_digest, unreadable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BUFFER_BYTES = 1 << 20  # of a column that is read; without, a whole row group is in memory
+
 
 @dataclass(frozen=True)
 class ParquetSource:
@@ -59,7 +61,7 @@ class ParquetSource:
         from pyarrow import parquet
 
         try:
-            return parquet.ParquetFile(self.path)
+            return parquet.ParquetFile(self.path, buffer_size=BUFFER_BYTES, pre_buffer=False)
         except pa.ArrowInvalid as error:
             raise self._damaged(error) from error
         except OSError as error:

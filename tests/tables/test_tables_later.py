@@ -1,0 +1,41 @@
+"""Labels that come later: by id, and by task where ids come again."""
+
+import datetime
+
+import pandas as pd
+import pytest
+
+from ffml.base import FFMLError
+from ffml.tables import open_data, read_late_labels
+
+KNOWN = {"no": 0, "yes": 1}
+
+
+def labels(frame, **more):
+    return read_late_labels(open_data(frame), id="id", label="paid", known=KNOWN, **more)
+
+
+def test_rows_without_a_label_are_left_out():
+    frame = pd.DataFrame({"id": [7, 8, 9], "paid": ["yes", None, "no"], "x": [1, 2, 3]})
+    found = labels(frame, task="month")
+    assert (found.ids, found.labels.tolist(), found.tasks) == (["7", "9"], [1, 0], [None, None])
+
+
+def test_a_date_falls_into_the_period_that_is_the_task():
+    days = [datetime.date(2024, 9, 3), datetime.date(2024, 10, 1)]
+    for when in (days, ["3.9.2024", "1.10.2024"], ["2024-9", "2024-10"]):
+        frame = pd.DataFrame({"id": ["a", "a"], "paid": ["no", "yes"], "when": when})
+        assert labels(frame, task="when", by="month").tasks == ["2024-09", "2024-10"]
+
+
+def test_what_is_refused():
+    with pytest.raises(FFMLError, match="has a label without an id; leave that row out"):
+        labels(pd.DataFrame({"id": ["a", None], "paid": ["yes", "no"]}))
+    with pytest.raises(FFMLError, match="holds more than two values"):
+        labels(pd.DataFrame({"id": ["a"], "paid": ["maybe"]}))
+    with pytest.raises(FFMLError, match="there is no id column 'id'"):
+        labels(pd.DataFrame({"who": ["a"], "paid": ["yes"]}))
+
+
+def test_a_table_without_labels_brings_none():
+    assert labels(pd.DataFrame({"id": ["a"], "paid": [None]})).ids == []
