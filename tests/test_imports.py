@@ -12,6 +12,8 @@ LAYERS = [
     ["datasets"],
     ["online"],
     ["recipe"],
+    ["store"],
+    ["scoring"],
     ["runs"],
     ["report", "scoring"],
     ["studies", "checks", "living"],

@@ -86,6 +86,8 @@ def needed(*modules: str) -> None:
             raise FFMLError(
                 f"this method needs {name}, which is not installed; pip install 'ffml[fairlearn]'"
             ) from error
+
+
 def public_address(url: str) -> str:
     """Return a database's address without user, password and options, to show and to store.
 

@@ -6,7 +6,20 @@ from typing import Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import audit, compare, data, label, listings, options, reproduce, start, tune, update
+from ffml.cli import (
+    audit,
+    compare,
+    data,
+    label,
+    ledger,
+    listings,
+    options,
+    reproduce,
+    start,
+    tune,
+    update,
+    upgrade,
+)
 
 app = typer.Typer(
     name="ffml",
@@ -42,6 +55,12 @@ COMMANDS = (
     options.run,
     update.update,
     label.label,
+    ledger.decide,
+    ledger.report,
+    ledger.verify,
+    ledger.replay,
+    ledger.forget,
+    upgrade.upgrade,
     compare.compare,
     reproduce.reproduce,
     tune.tune,

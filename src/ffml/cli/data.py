@@ -63,15 +63,26 @@ def inspect(
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A run's folder, or its model.safetensors.")],
-    table: Annotated[Path, typer.Argument(help="Rows to decide about: .csv, .parquet, folder.")],
+    model: Annotated[
+        str, typer.Argument(help="A run's folder or address, or its model.safetensors.")
+    ],
+    table: Annotated[
+        str, typer.Argument(help="Rows to decide about: a table, a folder, or a database.")
+    ],
     out: Annotated[
         Path, typer.Option(help="Where to write the decisions: .csv or .parquet.")
     ] = Path("decisions.csv"),
-    support: Annotated[
-        Path | None,
-        typer.Option(help="Labelled rows of the same population: adapt to them first."),
+    query: Annotated[
+        str | None, typer.Option(help="SQL query whose rows are to be decided about.")
     ] = None,
+    support: shared.Support = None,
+    together: Annotated[
+        bool,
+        typer.Option(
+            "--together",
+            help="These people come as one task: find prices on them, not on people met lately.",
+        ),
+    ] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option(help="Column to carry over, such as an id; =1 becomes '=1 in a .csv file."),
@@ -83,32 +94,38 @@ def predict(
             "cost=5, rate=0.2, or a probability. Nothing is learned anew."
         ),
     ] = None,
+    to: shared.To = None,
+    to_table: shared.ToTable = "decisions",
     plugin: Annotated[
         list[Path] | None, typer.Option(help="Plug-in that the run was made with.")
     ] = None,
     json_output: shared.Json = False,
 ) -> None:
-    """Decide about the rows of a table with a model that a run has learned."""
-    from ffml.scoring import prepare
-    from ffml.scoring.model import load_model
-    from ffml.scoring.table import predict_table, write_decisions
-    from ffml.tables import open_table
+    """Decide about the rows of a table with a model that a run has learned; write no ledger.
 
-    _refuse_inputs(out, [path for path in (model, table, support) if path is not None])
+    A person gets the same decision alone and among others. See `ffml decide` to keep decisions.
+    """
+    from ffml.runs.models import model_at
+    from ffml.scoring import prepare
+    from ffml.scoring.table import predict_table, write_decisions, write_to_database
+    from ffml.tables import open_data
+
+    _refuse_inputs(out, [Path(one) for one in (model, table, support) if one is not None])
     if plugin:
         from ffml.recipe.plugins import load_plugins
 
         load_plugins(plugin)
-    saved = load_model(model)
-    for note in saved.notes:
-        typer.echo(f"note: {note}", err=True)
+    saved = model_at(model)
     if support or threshold or not saved.decides_by_params:
         from ffml.runtime import configure
 
         configure(devices=1)
-    scorer = prepare(saved, table, support, threshold)
+    source = open_data(table, query)
+    scorer = prepare(saved, source if together else None, support, threshold)
     warned: list[str] = []
-    batches = predict_table(saved, open_table(table), keep or (), scorer.rule(), warned)
+    batches = predict_table(saved, scorer.decide, source, keep or (), warned)
+    if to is not None:
+        batches = write_to_database(batches, to, to_table)
     rows = write_decisions(batches, out)
     for warning in warned:
         typer.echo(f"warning: unlike what was learned from, {warning}", err=True)
@@ -132,7 +149,7 @@ def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
 
 
 def check(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    run: Annotated[str, typer.Argument(help="A run: its folder or address.")],
     max_gap: Annotated[
         float | None,
         typer.Option(help="Largest gap between any two groups' decision rates (0.05: 5 points)."),
@@ -164,11 +181,10 @@ def check(
 
     Without a limit, what the run was asked for is checked.
     """
+    from ffml.runs import open_run
     from ffml.runs.gate import EXIT_CODES, to_document, verdict
-    from ffml.runs.gate import check as findings_of
 
-    findings = findings_of(
-        run,
+    findings = open_run(run, write=False).check(
         max_gap=max_gap,
         min_ratio=min_ratio,
         notion=notion,

@@ -1,22 +1,9 @@
 """What ``ffml run`` noticed about a table before the first round."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
-
-from ffml.base import Stream
-
-if TYPE_CHECKING:
-    from ffml.recipe.sources import Found
-
-
-def noticed(found: "Found", stream: Stream) -> dict[str, Any]:
-    """Return what config.json keeps of it: columns that were guessed, and likely mistakes."""
-    from ffml.tables import TableStream, inspect
-
-    mistakes = inspect(stream).mistakes if isinstance(stream, TableStream) else ()
-    return {"guessed": dict(found.guessed), "warnings": list(mistakes)}
 
 
 def show_noticed(console: Console, config: Mapping[str, Any]) -> None:

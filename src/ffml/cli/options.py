@@ -81,13 +81,22 @@ def run(
     settings: shared.Settings = None,
     plugin: shared.Plugin = None,
     out: Annotated[
-        Path | None,
+        str | None,
         option(
-            OUTPUT, "Folder for the run's files. (default: runs/DATA-METHOD-SEED)", metavar="DIR"
+            OUTPUT,
+            "Folder of the run, or postgresql://user@host/database?run=name. (default: "
+            "runs/DATA-METHOD-SEED)",
+            metavar="DIR",
         ),
     ] = None,
     overwrite: Annotated[
         bool, option(OUTPUT, "Replace the run in that folder.", "--overwrite")
+    ] = False,
+    keep_features: Annotated[
+        bool,
+        option(
+            OUTPUT, "Keep everybody's features in the ledger, not ids alone.", "--keep-features"
+        ),
     ] = False,
     config: Annotated[
         Path | None,
@@ -98,7 +107,7 @@ def run(
         ),
     ] = None,
     resume: Annotated[
-        Path | None,
+        str | None,
         option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
     ] = None,
     quiet: shared.Quiet = False,
@@ -152,6 +161,7 @@ def run(
         preset=preset or (None if written.is_run else "default"),
         out=out,
         overwrite=overwrite,
+        keep_features=keep_features,
         quiet=quiet,
         as_json=json_output,
         command=_command(found.sql_url),

@@ -1,8 +1,6 @@
 """What ``ffml run`` does and shows while it does it."""
 
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +10,14 @@ from rich.console import Console
 
 from ffml.base import FFMLError
 from ffml.cli.live import Live
-from ffml.cli.noticed import noticed, show_noticed
-from ffml.cli.summary_table import show_summary
+from ffml.cli.noticed import show_noticed
+from ffml.cli.summary_table import show_now, show_summary
 from ffml.cli.together import follow, is_distributed, joined, own_folder
 
 if TYPE_CHECKING:
+    from ffml.base import Stream
     from ffml.recipe.sources import Found
-    from ffml.runs.directory import RunDirectory
+    from ffml.runs import Run
 
 
 _IN_PLACE_OF = {"max_gap": "min_ratio", "min_ratio": "max_gap"}  # one is asked for, not both
@@ -31,13 +30,14 @@ def run_stream(
     *,
     wrappers: Sequence[str],
     preset: str | None,
-    out: Path | None,
+    out: str | None,
     overwrite: bool,
+    keep_features: bool,
     quiet: bool,
     as_json: bool,
     command: str,
 ) -> None:
-    """Run a stream into a folder. Nothing is written before everything has been checked.
+    """Run a stream into a ledger. Nothing is written before everything has been checked.
 
     Args:
         found: the data.
@@ -45,39 +45,42 @@ def run_stream(
         given: settings of the command line.
         wrappers: to be added to those of the file or the preset.
         preset: where all other settings come from.
-        out: the folder.
+        out: the folder, or a database's address.
         overwrite: whether a run there is replaced.
+        keep_features: whether the ledger keeps everybody's features.
         quiet: whether nothing is printed.
         as_json: whether the summary is printed as JSON.
         command: as typed, for config.json.
     """
     distributed = is_distributed()
-    first = joined() if distributed else True
-    console = Console(stderr=as_json, quiet=quiet or not first)
+    leads = joined() if distributed else True
+    console = Console(stderr=as_json, quiet=quiet or not leads)
     console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{found.data}[/bold] …")
     from ffml.recipe.build import build
     from ffml.recipe.config import configure_run
-    from ffml.recipe.sources import table_preprocessing
-    from ffml.runs.directory import RunDirectory
-    from ffml.runs.ownership import check_out
+    from ffml.runs.starting import discard, start
     from ffml.runtime import configure
 
     settings = merged_settings(written, given, wrappers, preset, found.data)
     config = configure_run(found.data, settings | {"data_options": found.options}, preset)
-    folder = out or Path("runs") / f"{Path(found.data).stem}-{config.recipe.method}-{config.seed}"
-    if first:
-        check_out(folder, overwrite)
     if not distributed:
         configure()
-    experiment = build(config, sql_url=found.sql_url, source=found.source)
-    if not first:
-        follow(experiment.loop, experiment.state, islice(experiment.stream.tasks(), config.rounds))
+    if not leads:
+        experiment = build(config, sql_url=found.sql_url, source=found.source)
+        tasks = islice(experiment.stream.tasks(), config.rounds)
+        follow(experiment.loop, experiment.state, tasks)
         return
-    directory = RunDirectory(folder, experiment, command, table_preprocessing(experiment.stream))
-    directory.config |= noticed(found, experiment.stream)
-    show_noticed(console, directory.config)
-    directory.start()
-    play(console, directory, as_json)
+    started = start(
+        found, config, out, overwrite=overwrite, keep_features=keep_features, command=command
+    )
+    run = started.run
+    show_noticed(console, run.config)
+    try:
+        play(console, run, started.stream, as_json, most=config.rounds)
+    except FFMLError:
+        if not run.session().state.round:
+            discard(run)
+        raise
 
 
 def merged_settings(
@@ -109,101 +112,109 @@ def merged_settings(
     return kept | dict(given) | ({"wrappers": now} if now or before else {})
 
 
-def resume_stream(folder: Path, *, data: str | None, quiet: bool, as_json: bool) -> None:
-    """Go on with the run in a folder, from its last good round."""
+def resume_stream(folder: str, *, data: str | None, quiet: bool, as_json: bool) -> None:
+    """Go on with a run whose first table was not played to its end."""
     distributed = is_distributed()
-    first = joined() if distributed else True
-    console = Console(stderr=as_json, quiet=quiet or not first)
+    leads = joined() if distributed else True
+    console = Console(stderr=as_json, quiet=quiet or not leads)
     console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{folder}[/bold] …")
-    from ffml.recipe.sources import SQL, SQL_URL, is_url, table_preprocessing
-    from ffml.runs.config import rebuilt_experiment, saved_config, saved_preprocessing
-    from ffml.runs.directory import RunDirectory
+    from ffml.runs import open_run
+    from ffml.runs.starting import further_tasks
     from ffml.runtime import configure
 
-    saved = saved_config(folder)
-    if saved["data"].get("updates"):
-        raise FFMLError(f"{folder} has been updated; go on with: ffml update {folder} TABLE")
-    learned = saved["run"]["data"]
-    is_query = learned == SQL
-    if data not in (None, learned) and not (is_query and is_url(str(data))):
-        raise FFMLError(f"{folder} is a run on '{learned}', not on '{data}'; leave out '{data}'")
-    sql_url = (data if data != SQL else None) or os.environ.get(SQL_URL) if is_query else None
+    run = open_run(folder)
     if not distributed:
-        configure(saved.get("devices"))  # a sum over another number of devices rounds otherwise
-    experiment = rebuilt_experiment(
-        saved, sql_url=sql_url, preprocessing=saved_preprocessing(folder)
-    )
-    preprocessing = table_preprocessing(experiment.stream)  # unless a round has left its own
-    with own_folder(folder, first) if distributed else nullcontext(folder) as own:
-        directory = RunDirectory(own, experiment, preprocessing=preprocessing)
-        notes = directory.resume()
-        if not first:
-            follow(experiment.loop, directory.state, directory.tasks())
+        configure(run.config.get("devices"))  # another number rounds sums in another order
+    with own_folder(Path(folder), leads) if distributed else _same(folder) as own:
+        if not leads:
+            run = open_run(own, write=False)
+            stream, session = further_tasks(run, data), run.session()
+            known = {row.task for row in run.store.rounds()}
+            tasks = islice(stream.tasks(), session.config.rounds)
+            follow(session.loop, session.state, (t for t in tasks if t.name not in known))
             return
-    for note in notes:
-        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
-    if directory.is_finished():
-        show(console, directory, "complete", as_json)
-        console.print(f"{folder} is already complete: {len(directory.rounds)} rounds")
-        return
-    play(console, directory, as_json)
+    stream = further_tasks(run, data)
+    play(console, run, stream, as_json, most=run.session().config.rounds, resumed=True)
 
 
 def play(
-    console: Console, directory: "RunDirectory", as_json: bool, go_on: str = "ffml run --resume"
+    console: Console,
+    run: "Run",
+    stream: "Stream",
+    as_json: bool,
+    *,
+    most: int | None = None,
+    resumed: bool = False,
+    now: bool = False,
 ) -> None:
-    """Play the rounds that are left, then write what a person reads.
+    """Play the tasks of a stream that are new, then show what a person reads.
 
     Args:
         console: where rounds are shown.
-        directory: of the run, started or resumed.
+        run: it goes on.
+        stream: its tasks.
         as_json: whether the summary is printed as JSON.
-        go_on: the command that goes on after an interruption.
+        most: how many tasks of the stream count.
+        resumed: whether the run was begun before.
+        now: show what happened now, and the past in a few lines.
     """
-    from ffml.report import write_pages
-    from ffml.runtime import refuse_differences
+    from ffml.runs.record import planned_rounds
 
-    status = "complete"
-    before, was_whole = len(directory.rounds), directory.is_whole()
-    with Live(console, directory.experiment, directory.planned) as live:
-        live.progress.update(live.bar, completed=len(directory.rounds))
+    session, status, played = run.session(), "complete", 0
+    planned = planned_rounds(run.config) if not now else stream.num_tasks
+    with Live(console, session, stream, planned, short=now) as live:
+        live.progress.update(live.bar, completed=0 if now else session.state.round)
         try:
-            for task in directory.tasks():
-                live.working_on(task)
-                record = directory.play(task)
-                refuse_differences(directory.state.learner)
-                directory.add(record)
-                live.show(record)
+            with run.store.learning():
+                who = "update" if now else "run"
+                for _ in session.update(stream, who, live, most):
+                    played += 1
         except KeyboardInterrupt:
             status = "interrupted"
         except FFMLError:
-            if not directory.rounds:
-                directory.discard()
-            elif len(directory.rounds) > before or not was_whole:
-                directory.finish("interrupted", write_pages)  # what was done can be gone on with
+            if session.state.round:
+                run.write_views()  # what was done can be gone on with
             raise
-    if not directory.rounds:
+    if not session.state.round:
         console.print("interrupted before the first round was done; nothing to report")
         raise typer.Exit(130)
-    report = directory.finish(status, write_pages)
-    show(console, directory, status, as_json)
-    console.print(
-        f"Report: [bold]{report}[/bold]   (all files: {directory.folder})", soft_wrap=True
-    )
+    report = run.write_views()
+    show(console, run, as_json, now=now)
+    if not played and (resumed or now):
+        console.print(f"nothing new: all tasks of {stream.name} were played before", soft_wrap=True)
+    where = f"Report: [bold]{report}[/bold]   (all files: {run.folder})" if report else ""
+    console.print(f"{where or 'Ledger: ' + run.store.name}", soft_wrap=True)
     if status == "interrupted":
+        again = "ffml update" if now else "ffml run --resume"
         console.print(
-            f"interrupted after {len(directory.rounds)} rounds; their files are complete. Go on "
-            f"with: {go_on} {directory.folder}",
+            f"interrupted after {session.state.round} rounds; what was done is safe. Go on with: "
+            f"{again} {run.store.name}",
             soft_wrap=True,
         )
         raise typer.Exit(130)
 
 
-def show(console: Console, directory: "RunDirectory", status: str, as_json: bool) -> None:
-    """Print the summary of a run."""
+def show(console: Console, run: "Run", as_json: bool, now: bool = False) -> None:
+    """Print the answer of a run."""
     from ffml.recipe.plain import to_json
 
-    summary = directory.summary(status)
+    summary = run.summary()
     if as_json:
         typer.echo(to_json(summary), nl=False)
-    show_summary(console, summary)
+    if now:
+        show_now(console, summary)
+    else:
+        show_summary(console, summary)
+
+
+class _same:
+    """A run's folder as it is."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __enter__(self) -> Path:
+        return Path(self.folder)
+
+    def __exit__(self, *_: object) -> None:
+        pass

@@ -87,6 +87,15 @@ Backend = Annotated[
         metavar="ENGINE",
     ),
 ]
+Support = Annotated[
+    str | None,
+    typer.Option(help="Labelled rows of the same population: adapt to them first."),
+]
+To = Annotated[
+    str | None,
+    typer.Option(help="Also write the decisions to a database: sqlite:///… or postgresql://…"),
+]
+ToTable = Annotated[str, typer.Option("--table", help="The table there; rows are added to it.")]
 Quiet = Annotated[bool, option(OUTPUT, "Print nothing but errors.", "--quiet", "-q")]
 Json = Annotated[bool, option(OUTPUT, "Print the result as JSON.", "--json")]
 
@@ -107,3 +116,10 @@ def split_options(texts: list[str] | None, **columns: Any) -> tuple[dict[str, An
         for name, value in columns.items()
         if value not in (None, [])
     }
+
+
+def shown(address: str) -> str:
+    """Return a run's address without a password."""
+    from ffml.border import public_address
+
+    return public_address(address)

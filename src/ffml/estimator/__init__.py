@@ -13,7 +13,6 @@ import numpy as np
 from ffml.base import (
     FFMLError,
     InputDriftWarning,
-    Params,
     Prediction,
     Schema,
     SensitiveColumn,
@@ -34,11 +33,12 @@ except ImportError as error:
 from ffml.estimator import inputs as inputs
 
 if TYPE_CHECKING:
+    from ffml.online.decide import Rule
     from ffml.online.loop import Loop
     from ffml.online.state import LoopState, Round
     from ffml.recipe.config import RunConfig
     from ffml.runs.gate import Finding
-    from ffml.runs.position import Position
+    from ffml.runs.keeping import Kept
 
 
 class FairMetaClassifier(ClassifierMixin, BaseEstimator):
@@ -111,11 +111,12 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
     # What a fitted one keeps.
     _config: "RunConfig"
-    _params: Params
+    _rule: "Rule"
     schema_: Schema
     state_: "LoopState"
-    _position: "Position"
-    _labels: tuple[int, int]  # after which round labels came later, and how often
+    _played: "list[Kept]"  # rounds with their people, for a ledger
+    _origin: str | None  # folder of the run that it has gone on from
+    _version: int
     _data: dict[str, Any]  # what a run's config.json says of the table
     _outcomes: np.ndarray  # the two labels, the favourable one last
 
@@ -244,17 +245,24 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         refuse_after_fork()
         table = self._table(X, reset=False)
         support = self._task("", table, inputs.read_labels(y, len(table)), sensitive_features)
-        from ffml.estimator.loop import decision
-        from ffml.online.loop import prepared
+        from ffml.online.decide import described_by, find_rule
+        from ffml.online.loop import known
 
-        people = None
+        rows, x = np.arange(len(support.y)), support.x
         if unlabelled is None:
             self._warn_of_drift(table, support.x)
         else:
-            encoded = self._encoded(unlabelled)
-            people = prepared(self.loop_, self.state_, encoded)
+            x = np.concatenate([x, self._encoded(unlabelled)])
+        more = len(x) - len(rows)
+        task = support._replace(
+            x=described_by(self.loop_, self.state_.features, x),
+            y=np.pad(support.y, (0, more)),
+            groups=np.pad(support.groups, ((0, more), (0, 0))),
+        )
         adapted = copy.copy(self)
-        adapted._params = decision(self.loop_, self.state_, support, people)
+        adapted._rule = find_rule(
+            self.loop_, known(self.loop_, self.state_), task, rows, len(rows) + np.arange(more)
+        )
         return adapted
 
     # -- a run's folder: what one began, the other continues ---------------------------------------
@@ -301,8 +309,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         from ffml.estimator.run import temporary_run
 
-        with temporary_run(self) as folder:
-            page = (folder / "report.html").read_text(encoding="utf-8")
+        with temporary_run(self) as run:
+            page = run.report().read_text(encoding="utf-8")
         if path is not None:
             Path(path).write_text(page, encoding="utf-8")
         return page
@@ -315,10 +323,9 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         from ffml.estimator.run import temporary_run
-        from ffml.runs.gate import check
 
-        with temporary_run(self) as folder:
-            return check(folder, **limits)
+        with temporary_run(self) as run:
+            return run.check(**limits)
 
     # -- predicting: with NumPy alone, every row by itself ---------------------------------------
 
@@ -350,7 +357,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     # -- what scikit-learn and pickle ask for ----------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_params" in vars(self)
+        return "_rule" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -387,12 +394,11 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         return configure({name: getattr(self, name) for name in names})
 
     def _said(self, X: Any) -> Prediction:
-        """Encode features, prepare them, and ask the learner. JAX does not start for it."""
+        """Encode features, and decide as every door does. JAX does not start for it."""
         check_is_fitted(self)
-        from ffml.online.loop import prepared
+        from ffml.online.decide import decide_by
 
-        x = prepared(self.loop_, self.state_, self._encoded(X)).astype(np.float64)
-        return self.loop_.learner.predict(self._params, x)
+        return decide_by(self.loop_, self._rule, self._encoded(X))
 
     def _table(self, X: Any, reset: bool) -> Any:
         """Check the features' number, names and order; data frames keep their categories."""
@@ -432,18 +438,18 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         """Begin a stream that has no rounds yet."""
         from ffml.estimator.loop import loop_of, new_state
         from ffml.estimator.run import data_document
-        from ffml.runs.position import Position
 
         preprocessor = Preprocessor.fit(table, tasks)
         names, categories = preprocessor.features, preprocessor.categories
         schema = Schema(names, columns, str(label or "label"), categories=categories)
         self._loop = loop_of(config, schema)
         self.state_ = new_state(self._loop, preprocessor)
-        self.__dict__.pop("_params", None)  # of an earlier fit: unfitted until this one is done
+        self.__dict__.pop("_rule", None)  # of an earlier fit: unfitted until this one is done
         self._config, self._outcomes, self.classes_ = config, outcomes, np.sort(outcomes)
         self.preprocessor_, self.schema_ = preprocessor, schema
         self.rounds_: list[Round] = []
-        self._position, self._labels = Position.start(schema), (0, 0)
+        self._played: list[Kept] = []
+        self._origin, self._version = None, 0
         self._data = data_document(schema, outcomes, not hasattr(self, "feature_names_in_"))
 
     def _encoded(self, X: Any) -> np.ndarray:
@@ -481,19 +487,22 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     def _play(self, task: Task) -> None:
         from ffml.online.judge import NO_DECISION
         from ffml.online.loop import step
+        from ffml.runs.keeping import kept_round
 
         self.state_, record = step(self.loop_, self.state_, task)
-        self.rounds_ = [*self.rounds_, replace(record, decided=NO_DECISION)]
-        self._position = self._position.after(task)
+        plain = replace(record, decided=NO_DECISION)
+        kept = kept_round(self.schema_, task, record, self._version)
+        self.rounds_ = [*self.rounds_, plain]
+        self._played = [*self._played, kept._replace(record=plain)]
 
     def _finish(self) -> "FairMetaClassifier":
         """Decide as well as can be done before a new task is known."""
-        from ffml.estimator.loop import decision, latest_people
-        from ffml.online.loop import pair
+        from ffml.online.decide import find_rule
+        from ffml.online.loop import known, pair
 
         loop, state = self.loop_, self.state_
         names, values = loop.problem.constraint_names, pair(loop, state).multipliers
         self.n_rounds_ = state.round
         self.multipliers_ = dict(zip(names, values.tolist(), strict=True))
-        self._params = decision(loop, state, people=latest_people(loop, state))
+        self._rule = find_rule(loop, known(loop, state))
         return self

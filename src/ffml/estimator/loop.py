@@ -5,22 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-import jax
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ffml.base import FFMLError, Params, Schema, Task
+from ffml.base import FFMLError, Schema
 from ffml.border import at_least
-from ffml.draws import UNLABELLED, draws
 from ffml.online.drift import InputWatch
-from ffml.online.loop import Loop, decide, prepared, start
-from ffml.online.state import LoopState
+from ffml.online.loop import start
+from ffml.online.state import Loop, LoopState
 from ffml.recipe.build import Built, build_loop, check_config
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.sharing import shared_functions
-from ffml.runs.checkpoint import Saved
-from ffml.runs.snapshot import restored
 from ffml.tables import Preprocessor
 from ffml.tables.scaling import RunningScaler
 
@@ -90,15 +86,6 @@ def new_state(loop: Loop, preprocessor: Preprocessor) -> LoopState:
     return start(loop, RunningScaler.empty(preprocessor.scaled), InputWatch.of(preprocessor))
 
 
-def restored_state(loop: Loop, preprocessor: Preprocessor, saved: Saved) -> LoopState:
-    """Return what a run's checkpoint knows."""
-    if saved.missing:
-        raise FFMLError(f"{min(saved.missing)} of the run is damaged; restore a copy, or resume it")
-    names = saved.contents.document["memory"]["tasks"]
-    tasks = tuple(saved.tasks[name] for name in names)
-    return restored(new_state(loop, preprocessor), saved.contents, tasks, saved.waiting)
-
-
 def parameters_of(config: RunConfig) -> dict[str, Any]:
     """Return the estimator's parameters that a run's configuration amounts to."""
     own = {f.name: getattr(config, f.name) for f in fields(RunConfig)}
@@ -121,57 +108,6 @@ def parameters_of(config: RunConfig) -> dict[str, Any]:
 
 def _one(bound: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
     return bound[0] if bound and len(bound) == 1 else bound
-
-
-def latest_people(loop: Loop, state: LoopState) -> np.ndarray | None:
-    """Return people of the newest task in memory, prepared, as they would come: by label rate.
-
-    Whoever will be decided about is not known before `predict`; these stand for them.
-    """
-    if not state.memory.tasks:
-        return None
-    newest = state.memory.tasks[-1]
-    rows = np.arange(len(newest.x))
-    if (newest.totals != newest.counts).any():
-        weight = np.repeat(newest.totals / np.maximum(newest.counts, 1), newest.counts)
-        rng = draws(loop.seed, state.round, UNLABELLED)
-        rows = np.sort(rng.choice(len(rows), len(rows), p=weight / weight.sum()))
-    return state.scaled(newest.x[rows])
-
-
-def decision(
-    loop: Loop,
-    state: LoopState,
-    support: Task | None = None,
-    people: np.ndarray | None = None,
-) -> Params:
-    """Let the method decide for a new task from labelled rows of it, or before any is known.
-
-    Args:
-        loop: how it is played.
-        state: what was learned so far.
-        support: the labelled rows.
-        people: features of those to be decided about, prepared, for methods that look at them.
-
-    Returns:
-        Parameters with double precision, so that a prediction of one row and of many rows agree.
-    """
-    width, columns = len(loop.schema.features), len(loop.schema.sensitive)
-    nobody = Task("", np.zeros((1, width)), np.zeros(1), np.zeros((1, columns), np.int32))
-    task = nobody if support is None else support
-    params = decide(
-        loop,
-        state,
-        task._replace(x=prepared(loop, state, task.x)),
-        rows=np.arange(0) if support is None else None,
-        people=people,
-    )
-    return jax.tree.map(_double, params)
-
-
-def _double(leaf: Any) -> Any:
-    is_float = isinstance(leaf, np.ndarray | np.generic) and leaf.dtype.kind == "f"
-    return np.asarray(leaf, np.float64) if is_float else leaf
 
 
 def _seed(random_state: Any) -> int:

@@ -1,5 +1,6 @@
-"""A classifier as a run's folder, and a run's folder as a classifier."""
+"""A classifier as a run, and a run as a classifier."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream
-from ffml.estimator.loop import loop_of, parameters_of, restored_state
+from ffml.estimator.loop import parameters_of
 from ffml.recipe.build import Experiment
-from ffml.report import write_pages
-from ffml.runs.checkpoint import Checkpoints
-from ffml.runs.config import run_config, saved_config
-from ffml.runs.directory import RunDirectory
-from ffml.runs.ownership import holds_run, refuse_links
-from ffml.runs.position import Position
-from ffml.runs.rounds import Rounds
-from ffml.scoring.model import schema_from
+from ffml.recipe.saved import config_document
+from ffml.recipe.schemas import schema_document
+from ffml.runs import Run, open_run
+from ffml.runs.keeping import Kept, Session, rounds_from
+from ffml.runs.ownership import check_out
+from ffml.store import Store
 from ffml.tables import Preprocessor, Roles
 
 if TYPE_CHECKING:
@@ -28,92 +27,63 @@ NAME, TASK = "FairMetaClassifier", "task"
 
 
 def save_run(model: "FairMetaClassifier", folder: Path) -> Path:
-    """Write all files of a run; in a folder with the run's beginning, go on with it."""
-    loop, schema = model.loop_, model.schema_
-    stream = Stream(NAME, schema, lambda: iter(()), model.n_rounds_)
-    experiment = Experiment(model._config, stream, loop, model.state_)
-    directory = SavedClassifier(folder, experiment, NAME, model.preprocessor_.to_json())
-    directory.config["data"] |= model._data | {"num_tasks": model.n_rounds_}
-    model._labels = directory.write(model._position, model.rounds_, model._labels)
-    return directory.finish("complete", write_pages)
-
-
-class SavedClassifier(RunDirectory):
-    """The folder of a classifier."""
-
-    def write(self, position: Position, rounds: list, labels: tuple[int, int]) -> tuple[int, int]:
-        """Make the state safe; the pages are still to be written.
-
-        Args:
-            position: how far the stream was read.
-            rounds: those played so far.
-            labels: how often labels have come since which round, as far as the classifier knows.
-
-        Returns:
-            The same of the state that was written.
-        """
-        if holds_run(self.folder):
-            self._go_on(position, labels)
-        else:
-            self.start()
-        round_ = self.state.round
-        with self._writing():
-            self.rounds, self._position = Rounds.of(rounds), position
-            self.labels = labels[1] if labels[0] == round_ else 0
-            texts = self.tables.plan_all(self.rounds)
-            self._save(self.rounds, self.labels)
-            self.tables.write(texts)
-        return round_, self.labels
-
-    def _go_on(self, position: Position, labels: tuple[int, int]) -> None:
-        refuse_links(self.folder)
-        with self._writing():
-            self._lock()
-        saved = self.checkpoints.load()
-        if saved is None:
-            return
-        before, number = saved.position.digests, (saved.position.num_tasks, saved.labels)
-        strange = len(before) < number[0] or position.digests[: len(before)] != before
-        if strange or (saved.labels and number != labels):
-            raise FFMLError(
-                f"{self.folder} holds rounds that this classifier has not seen; go on from there "
-                "with from_run, or save elsewhere"
-            )
+    """Write a run; in the folder of the run that the classifier has gone on from, go on with it."""
+    if model._origin is not None and folder.resolve() != Path(model._origin).resolve():
+        check_out(folder, overwrite=False)
+        shutil.copytree(model._origin, folder, ignore=shutil.ignore_patterns("*.lock"))
+    if (folder / "run.db").exists():
+        store = Store.open(folder, write=True)
+        _refuse_others(model, store, folder)
+    else:
+        check_out(folder, overwrite=False)
+        store = Store.create(folder, _documents(model), who=NAME)
+    session = Session(store, model._config, model.loop_, model.state_)
+    with store.learning():
+        for kept in model._played[_done(model, store) :]:
+            with store.transaction(NAME, f"round {kept.record.round}: {kept.record.task}") as t:
+                kept.write(t)
+        with store.transaction(NAME, "state") as t:
+            session.put_state(t, model.state_)
+    report = Run(store, None).write_views()
+    store.close()
+    if report is None:
+        raise FFMLError("a classifier is saved in a folder; give one")
+    return report
 
 
 def load_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read a run; return a classifier's parameters and its attributes. Nothing is written."""
-    config = saved_config(folder)
-    saved = Checkpoints(folder).load()
-    if saved is None:
-        raise FFMLError(f"{folder} has no round done; give the folder of a run with one")
-    document = saved.contents.document
-    if document["preprocessing"] is None:
+    run = open_run(folder, write=False)
+    config, preprocessing = run.config, run.store.document("preprocessing")
+    if preprocessing is None:
         raise FFMLError(
             f"{folder} learned the data set '{config['data']['name']}', whose columns a classifier "
             "does not know; give the folder of a run on a table"
         )
-    settings, schema = run_config(config["run"]), schema_from(document["schema"])
+    record, session = run.record, run.session()
     outcomes = _outcomes(config["data"].get("labels", {}))
-    preprocessor = Preprocessor.from_json(document["preprocessing"])
+    preprocessor = Preprocessor.from_json(preprocessing)
+    rounds = rounds_from(record.kept, record.counts)
     attributes: dict[str, Any] = {
-        "_config": settings,
-        "schema_": schema,
+        "_config": session.config,
+        "schema_": session.schema,
         "preprocessor_": preprocessor,
         "_outcomes": outcomes,
         "classes_": np.sort(outcomes),
-        "rounds_": saved.rounds,
+        "rounds_": rounds,
         "n_features_in_": len(preprocessor.names),
-        "state_": restored_state(loop_of(settings, schema), preprocessor, saved),
-        "_position": saved.position,
-        "_data": config["data"] | {"updates": max(config["data"].get("updates", 0), 1)},
-        "_labels": (saved.position.num_tasks, saved.labels),
+        "state_": session.state,
+        "_version": session.version,
+        "_played": [Kept(one) for one in rounds],
+        "_origin": str(folder),
+        "_data": config["data"],
     }
     if not config["data"].get("array"):
         attributes["feature_names_in_"] = np.array(preprocessor.names, object)
+    run.close()
     is_plain = outcomes.dtype.kind != "U" and outcomes[0] < outcomes[1]
     positive = None if is_plain else outcomes[1].item()
-    return parameters_of(settings) | {"positive": positive}, attributes
+    return parameters_of(session.config) | {"positive": positive}, attributes
 
 
 def data_document(schema: Schema, outcomes: np.ndarray, is_array: bool) -> dict[str, Any]:
@@ -124,15 +94,49 @@ def data_document(schema: Schema, outcomes: np.ndarray, is_array: bool) -> dict[
     ]
     roles = Roles(schema.label, names, TASK, positive=texts[1])
     labels = {text: code for code, text in enumerate(texts)}
-    return {"roles": roles.to_json(), "labels": labels, "updates": 1, "array": is_array}
+    return {"roles": roles.to_json(), "labels": labels, "array": is_array}
 
 
 @contextmanager
-def temporary_run(model: "FairMetaClassifier") -> Iterator[Path]:
-    """Give a folder with the files of a classifier, for as long as it is needed."""
+def temporary_run(model: "FairMetaClassifier") -> Iterator[Run]:
+    """Give a run with what a classifier knows, for as long as it is needed."""
     with TemporaryDirectory(prefix="ffml-") as folder:
         save_run(model, Path(folder) / "run")
-        yield Path(folder) / "run"
+        run = open_run(Path(folder) / "run")
+        yield run
+        run.close()
+
+
+def _documents(model: "FairMetaClassifier") -> dict[str, Any]:
+    schema = model.schema_
+    stream = Stream(NAME, schema, lambda: iter(()), model.state_.round)
+    experiment = Experiment(model._config, stream, model.loop_, model.state_)
+    document = config_document(experiment, NAME)
+    document["data"] |= model._data | {"num_tasks": None}
+    return {
+        "config": document,
+        "schema": schema_document(schema),
+        "preprocessing": model.preprocessor_.to_json(),
+        "judge_after": 0,
+        "keep_features": False,
+    }
+
+
+def _done(model: "FairMetaClassifier", store: Store) -> int:
+    return len(store.rounds())
+
+
+def _refuse_others(model: "FairMetaClassifier", store: Store, folder: Path) -> None:
+    """Refuse a run with rounds that this classifier has not seen."""
+    kept = store.rounds()
+    mine = [one.record.task for one in model._played]
+    same = [row.task for row in kept] == mine[: len(kept)]
+    if not same or not all(one.agrees(row) for one, row in zip(model._played, kept, strict=False)):
+        store.close()
+        raise FFMLError(
+            f"{folder} holds rounds that this classifier has not seen; go on from there with "
+            "from_run, or save elsewhere"
+        )
 
 
 def _outcomes(labels: dict[str, int]) -> np.ndarray:

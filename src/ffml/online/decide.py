@@ -11,14 +11,16 @@ lately: the same decision for one person alone and for the same person among oth
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from ffml.base import Array, FFMLError, Learner, Params, Prediction, Task, Unlabelled
+from ffml.base import FFMLError, Params, Prediction, Task, Unlabelled
 from ffml.divergence import all_finite, divergence
 from ffml.draws import SUPPORT, UNLABELLED, draws
+from ffml.online.blocks import predict_rows
 from ffml.online.judge import SMALLEST_BUCKET, Decided, support_batch
 from ffml.online.memory import bucket
 from ffml.online.state import Loop
@@ -28,7 +30,6 @@ from ffml.threads import one_thread
 MOST_PEOPLE = 4096  # whose features are looked at to find a rule; of more, some at random
 LEAST_PEOPLE = 50  # a smaller task is filled up with people met lately
 MOST_RECENT = 1024  # people met lately who are remembered for the standing rule
-SMALL_BLOCK, BLOCK = 256, 4096  # rows that are decided about at a time
 NO_ROWS = np.zeros(0, int)
 
 
@@ -120,7 +121,7 @@ def crowd_of(people: np.ndarray, recent: np.ndarray) -> Unlabelled | None:
 def decide_by(loop: Loop, rule: Rule, x: np.ndarray) -> Prediction:
     """Decide about people by their features as they came."""
     described = described_by(loop, rule.features, x)
-    return predict_rows(loop.learner, rule.params, _scaled(rule.scaler, described))
+    return predict_rows(partial(loop.learner.predict, rule.params), _scaled(rule.scaler, described))
 
 
 def described_by(loop: Loop, features: Any, x: np.ndarray) -> np.ndarray:
@@ -128,17 +129,10 @@ def described_by(loop: Loop, features: Any, x: np.ndarray) -> np.ndarray:
     return x if loop.features is None else loop.features.describe(features, x)
 
 
-def predict_rows(learner: Learner, params: Params, x: np.ndarray) -> Prediction:
-    """Predict for prepared rows, in blocks of one size: a row's numbers are its own."""
-    size = SMALL_BLOCK if len(x) <= SMALL_BLOCK else BLOCK
-    parts = [_block(learner, params, x[at : at + size], size) for at in range(0, len(x), size)]
-    parts = parts or [_block(learner, params, x, size)]
-    return Prediction(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
 def decided_about(loop: Loop, rule: Rule, task: Task, rows: np.ndarray) -> Decided:
     """Decide about people at some positions of a task whose features are described."""
-    said = predict_rows(loop.learner, rule.params, _scaled(rule.scaler, task.x[rows]))
+    x = _scaled(rule.scaler, task.x[rows])
+    said = predict_rows(partial(loop.learner.predict, rule.params), x)
     return Decided(
         rows,
         np.asarray(said.logits, np.float32),
@@ -183,11 +177,6 @@ def _sample(people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def _scaled(scaler: RunningScaler | None, x: np.ndarray) -> np.ndarray:
     return x if scaler is None else scaler.transform(x)
-
-
-def _block(learner: Learner, params: Params, x: np.ndarray, size: int) -> list[Array]:
-    padded = np.pad(x, ((0, size - len(x)), (0, 0)))
-    return [np.asarray(part)[: len(x)] for part in learner.predict(params, padded)]
 
 
 def _finite(tree: Any) -> bool:

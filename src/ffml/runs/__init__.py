@@ -9,7 +9,7 @@ _NAMES = {
     "Watcher": "_run",
     "open": "_run",
     "open_run": "_run",
-    "run": "_start",
+    "run": "starting",
 }
 __all__ = ["LabelsAdded", "Run", "Watcher", "open_run", "run"]
 

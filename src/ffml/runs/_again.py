@@ -64,7 +64,7 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
 
 
 def refuse_disorder(task: str, before: Sequence[str]) -> None:
-    """Refuse a period that comes before one that was played, or is one of them written otherwise."""
+    """Refuse a period that comes before one decided about, or is one written in another way."""
     if twin := twin_period(task, before):
         raise FFMLError(
             f"{task!r} and {twin!r}, which was decided about before, are the same period; write it "
@@ -72,8 +72,8 @@ def refuse_disorder(task: str, before: Sequence[str]) -> None:
         )
     if later := earlier_period(task, before):
         raise FFMLError(
-            f"{task!r} is new and comes before {later!r}, which was decided about; a run goes on in "
-            "the order of time: leave it out, or start another run over all periods"
+            f"{task!r} is new and comes before {later!r}, which was decided about; a run goes on "
+            "in the order of time: leave it out, or start another run over all periods"
         )
 
 

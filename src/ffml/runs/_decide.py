@@ -10,7 +10,6 @@ from ffml.runs._people import fingerprints, names_of
 from ffml.runs._session import group_names
 from ffml.scoring import Scorer, prepare
 from ffml.scoring.model import preprocessor_of
-from ffml.scoring.table import Decisions
 from ffml.store import Decided, Round, Store
 from ffml.tables import Source, located, open_data, person_columns
 
@@ -43,8 +42,8 @@ def decide_people(
 
     source = open_data(people, query)
     model = run.model()
-    given = [None if one is None else one for one in (people if together else None, support)]
-    scorer = run.scorer(model) if given == [None, None] else prepare(model, *given)
+    standing = support is None and not together
+    scorer = run.scorer() if standing else prepare(model, people if together else None, support)
     arrivals = read_people(source, run.config["data"], model.schema, preprocessor_of(model), task)
     names = [one or _next_task(run.store) for one in arrivals.tasks]
     parts = []
@@ -65,17 +64,18 @@ def read_people(
     if missing := [name for name in preprocessor.names if name not in source.columns]:
         raise FFMLError(f"{source.name} has no column {missing[0]!r}, which the model needs")
     columns = person_columns(source, data.get("roles") or {}, schema)
-    xs, groups, ids, tasks = [], [], [], []
+    xs, groups, ids = [], [], []
+    tasks: list[str | None] = []
     for batch in source.batches(list(dict.fromkeys([*preprocessor.names, *columns.names]))):
         with located(source):
             xs.append(preprocessor.transform(batch.select(list(preprocessor.names))))
         found = columns.read(batch)
         groups.append(found.groups)
-        ids.append(found.ids)
+        ids += [] if found.ids is None else [found.ids]
         tasks += [task] * len(batch) if task else found.tasks
     x = np.concatenate([np.zeros((0, len(preprocessor.features))), *xs])
     codes = np.concatenate([np.zeros((0, len(schema.sensitive)), np.int32), *groups])
-    known = None if not ids or ids[0] is None else np.concatenate(ids)
+    known = np.concatenate(ids) if ids else None
     return Arrivals(x, codes, known, tasks)
 
 
@@ -88,7 +88,8 @@ def _task(name: str, arrivals: Arrivals, rows: np.ndarray) -> Task:
 def _said(scorer: Scorer, task: Task, schema: Schema) -> dict[str, Any]:
     """Decide, and write nothing."""
     names = names_of(task, fingerprints(task, schema).rows)
-    return _columns(names, task.name, scorer.decide(task.x))
+    said = scorer.decide(task.x)
+    return _columns(names, task.name, said.probability, said.decision)
 
 
 def _recorded(run: "Run", scorer: Scorer, task: Task) -> dict[str, Any]:
@@ -118,10 +119,7 @@ def _recorded(run: "Run", scorer: Scorer, task: Task) -> dict[str, Any]:
     for place, i in enumerate(new.tolist()):
         known[names[i]] = (float(said.probability[place]), int(said.decision[place]))
     chances, decisions = zip(*(known[name] for name in names), strict=True)
-    zeros = np.zeros(len(names), np.int8)
-    return _columns(
-        names, task.name, Decisions(np.array(chances, np.float32), np.array(decisions), zeros)
-    )
+    return _columns(names, task.name, np.array(chances, np.float32), np.array(decisions))
 
 
 def _known(
@@ -148,10 +146,8 @@ def _next_task(store: Store) -> str:
     return f"after {last[-1]}" if last else "first"
 
 
-def _columns(names: list[str], task: str, said: Decisions) -> dict[str, Any]:
-    return {
-        "id": names,
-        "task": task,
-        "probability": said.probability,
-        "decision": said.decision.astype(int),
-    }
+def _columns(
+    names: list[str], task: str, probability: np.ndarray, decision: np.ndarray
+) -> dict[str, Any]:
+    columns = {"id": names, "task": task, "probability": probability}
+    return columns | {"decision": decision.astype(int)}

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from ffml.runs._run import Run
 
 
-def further_tasks(run: "Run", data: Any, query: str | None, id: str | None) -> Stream:
+def further_tasks(
+    run: "Run", data: Any = None, query: str | None = None, id: str | None = None
+) -> Stream:
     """Open new rows as a stream that is encoded as the run's first table was."""
     config = run.config
     if "roles" not in config["data"]:
@@ -58,7 +60,8 @@ def late_labels(run: "Run", data: Any, query: str | None, id: str | None) -> Lab
         known=config["data"].get("labels", {}),
         roles=roles,
     )
-    tasks = None if None in given.tasks else given.tasks
+    named = [task for task in given.tasks if task is not None]
+    tasks = named if len(named) == len(given.tasks) else None
     return Labels(given.ids, np.asarray(given.labels, np.int64), tasks)
 
 

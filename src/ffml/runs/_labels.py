@@ -73,10 +73,14 @@ def _labelled(one: Waiting, labels: Labels) -> Waiting:
         for name, value, task in zip(labels.ids, labels.values, tasks, strict=True)
         if task == one.task.name
     }
-    y = np.array([given.get(name, y) for name, y in zip(one.task.ids, one.task.y, strict=True)])
+    y = np.array([given.get(name, y) for name, y in zip(_ids(one), one.task.y, strict=True)])
     if (y == one.task.y).all():
         return one
     return one._replace(task=one.task._replace(y=y.astype(one.task.y.dtype)))
+
+
+def _ids(one: Waiting) -> np.ndarray:
+    return np.zeros(0, object) if one.task.ids is None else one.task.ids
 
 
 def _absorbed(

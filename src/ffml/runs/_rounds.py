@@ -34,7 +34,7 @@ def rounds_from(kept: Sequence[Any], tables: Tables) -> list[Round]:
 
     A task that is still open has counts, and no round yet.
     """
-    records = []
+    records: list[Round] = []
     violation = clipped = None
     for row in kept:
         if "metrics" not in row.document:
@@ -51,11 +51,12 @@ def _round(
     number: int, row: Any, tables: Tables, violation: np.ndarray, clipped: np.ndarray
 ) -> Round:
     document, place = row.document, row.round - 1
+    arrays: dict[str, Any] = {name: _array(document[name]) for name in _ARRAYS}
     return Round(
         round=number,
         task=row.task,
         **{name: document[name] for name in _PLAIN},
-        **{name: _array(document[name]) for name in _ARRAYS},
+        **arrays,
         violation=violation,
         clipped_violation=clipped,
         metrics={name: _nan(value) for name, value in document["metrics"].items()},

@@ -181,15 +181,21 @@ class Run:
 
     def model(self) -> "SavedModel":
         """What decisions need of the newest version."""
-        return self.session().model()
+        return self.scorer().model
 
-    def scorer(self, model: "SavedModel") -> "Scorer":
-        """Return what decides about people who come one by one: found once a version."""
+    def scorer(self) -> "Scorer":
+        """What decides about people who come one by one: found once a version."""
         from ffml.scoring import prepare
 
-        if self._scorer is None or self._scorer.model.version != model.version:
-            self._scorer = prepare(model)
+        if self._scorer is None or self._scorer.model.version != self.store.version_number:
+            self._scorer = prepare(self.session().model())
         return self._scorer
+
+    def summary(self) -> dict[str, Any]:
+        """What summary.json holds: the answer, and the numbers behind it."""
+        from ffml.runs._views import summary_of
+
+        return summary_of(self)
 
     def report(self, path: str | Path | None = None) -> Path:
         """Write the report as one HTML page; None: ``report.html`` in the run's folder."""
@@ -198,7 +204,7 @@ class Run:
         return write_report(self, path)
 
     def write_views(self) -> Path | None:
-        """Write all files beside the ledger anew if they are missing or stale; return the report."""
+        """Write the files beside the ledger if they are missing or stale; return the report."""
         from ffml.runs._views import write_views
 
         return write_views(self)
@@ -206,7 +212,7 @@ class Run:
     # -- the ledger itself -----------------------------------------------------------------------
 
     def verify(self, head: str | None = None) -> Verification:
-        """Look for anything that was changed, removed or added by others; see `ffml.store.verify`."""
+        """Look for what was changed, removed or added by others; see `ffml.store.verify`."""
         return verify(self.store, head)
 
     def forget(self, id: str, tasks: list[str] | None = None) -> int:
@@ -227,8 +233,7 @@ class Run:
         """Stand where the ledger's newest version stands."""
         from ffml.runs._session import Session
 
-        newest = self.store.latest_version()
-        if self._session is None or self._session.version != (newest.number if newest else 0):
+        if self._session is None or self._session.version != self.store.version_number:
             self._session = Session.resume(self.store)
         return self._session
 
@@ -255,9 +260,10 @@ open = open_run  # as `ffml.open`
 def refuse_old(address: str | Path) -> None:
     """Refuse a folder of ffml 0.2, which kept checkpoints instead of a ledger."""
     folder = Path(str(address))
-    if "://" not in str(address) and not (folder / "run.db").exists():
-        if (folder / "checkpoint").is_dir() or (folder / "config.json").exists():
-            raise FFMLError(
-                f"{folder} was written by ffml 0.2 or before, which kept no ledger; convert it "
-                f"once with: ffml upgrade {folder}"
-            )
+    if "://" in str(address) or (folder / "run.db").exists():
+        return
+    if (folder / "checkpoint").is_dir() or (folder / "config.json").exists():
+        raise FFMLError(
+            f"{folder} was written by ffml 0.2 or before, which kept no ledger; convert it once "
+            f"with: ffml upgrade {folder}"
+        )

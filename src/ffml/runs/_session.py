@@ -1,6 +1,6 @@
 """A run that is open to learn: its ledger, how it plays, and where it stands."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -58,9 +58,9 @@ class Session:
         )
         built = shared_functions(config, schema)
         loop = build_loop(config, built, schema, store.document("judge_after") or 0)
-        session = cls(store, config, loop, start(loop, *_inputs(preprocessing)))
+        session = cls(store, config, loop, start(loop, *first_inputs(preprocessing)))
         newest = store.latest_version()
-        if newest is not None:
+        if newest is not None and newest.state is not None:
             session.state = read_state(session.state, newest.state, newest.blobs)
             session.version = newest.number
         return session
@@ -170,7 +170,7 @@ def decided_rows(
     decision[decided.rows] = decided.logits > 0
     unpriced[decided.rows] = decided.unpriced
     return Decided(
-        ids=[str(name) for name in task.ids],
+        ids=[str(name) for name in (() if task.ids is None else task.ids)],
         groups=group_names(schema, task.groups),
         version=version,
         probability=probability,
@@ -190,8 +190,8 @@ def group_names(schema: Schema, groups: np.ndarray) -> dict[str, list[str | None
     }
 
 
-def _inputs(
-    preprocessing: Mapping[str, Any] | None,
+def first_inputs(
+    preprocessing: dict[str, Any] | None,
 ) -> tuple[RunningScaler | None, InputWatch | None]:
     if preprocessing is None:
         return None, None

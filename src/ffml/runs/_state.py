@@ -42,7 +42,7 @@ class StateWriter:
         before, self._names = self._names, {}
         new: dict[str, bytes] = {}
         tasks = [self._name(task, pack_task, before, new) for task in state.memory.tasks]
-        waiting = [
+        waiting: list[dict[str, Any]] = [
             {"part": self._name(one.task.x, _pack_waiting(one), before, new)}
             | {"round": one.round, "name": one.task.name, "learned": one.learned}
             for one in state.waiting

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ffml.base import Prediction, plain
+from ffml.online.blocks import predict_rows
 from ffml.scoring.model import SavedModel, load_model, preprocessor_of
 from ffml.scoring.table import Decisions, decided_columns
 from ffml.tables import Source, open_data
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from ffml.online.decide import Rule
 
 Table = str | Path | Any  # a file or folder, or a pandas, polars or Arrow table
-BLOCK_ROWS = 4096  # rows that θ alone decides about at a time; products of other sizes round apart
 
 
 class Scorer(NamedTuple):
@@ -33,12 +34,7 @@ class Scorer(NamedTuple):
             return _by_params(self.model, x)
         from ffml.scoring.rules import decide_with
 
-        said = decide_with(self.model, self.rule, self.threshold, x)
-        return Decisions(
-            np.asarray(said.probability, np.float32),
-            (np.asarray(said.logits) > 0).astype(np.int8),
-            (np.asarray(said.unpriced) > 0).astype(np.int8),
-        )
+        return _decisions(decide_with(self.model, self.rule, self.threshold, x))
 
 
 def prepare(
@@ -84,15 +80,17 @@ def score(
 
 
 def _by_params(model: SavedModel, x: np.ndarray) -> Decisions:
-    """Decide by θ, in blocks of one size."""
-    logits = np.empty(len(x), np.float32)
-    for start in range(0, len(x), BLOCK_ROWS):
-        rows = x[start : start + BLOCK_ROWS]
-        padded = np.pad(rows, ((0, BLOCK_ROWS - len(rows)), (0, 0)))
-        logits[start : start + len(rows)] = model.logits(padded)[: len(rows)]
-    probability = 1 / (1 + np.exp(-np.clip(logits, -80, 80)))
-    decision = (logits > 0).astype(np.int8)
-    return Decisions(probability.astype(np.float32), decision, decision)
+    """Decide by θ alone."""
+    apply = model.apply
+    said = predict_rows(lambda rows: plain(apply(model.params, rows)), model.standardised(x))
+    return _decisions(said)
+
+
+def _decisions(said: Prediction) -> Decisions:
+    logits, probability, unpriced = (np.asarray(part) for part in said)
+    positive = (logits > 0).astype(np.int8)
+    free = (unpriced > 0).astype(np.int8)
+    return Decisions(probability.astype(np.float32), positive, free, logits)
 
 
 def _model(address: str | Path) -> SavedModel:

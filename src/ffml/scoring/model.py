@@ -19,7 +19,7 @@ from ffml.tables.scaling import RunningScaler
 
 MODEL = "model.safetensors"
 # What the names of a file's arrays begin with: what a learner's decisions need, the state of
-# learned columns, θ and λ. The learner's whole state stays in the ledger: it may hold people's rows.
+# learned columns, θ and λ. The learner's whole state stays in the ledger, with people's rows.
 KNOWLEDGE, FEATURES, PARAMS, MULTIPLIERS = "knowledge", "features", "params", "multipliers"
 
 

@@ -16,6 +16,7 @@ from ffml.tables import Preprocessor, Source, located
 from ffml.tables.csvfile import guarded_batch
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
@@ -25,6 +26,7 @@ class Decisions(NamedTuple):
     probability: np.ndarray
     decision: np.ndarray
     unpriced: np.ndarray  # the decision if no gap were bounded
+    logits: np.ndarray  # above 0 where the decision is positive
 
 
 Decide = Callable[[np.ndarray], Decisions]  # encoded features -> decisions
@@ -116,6 +118,59 @@ def write_decisions(batches: Iterator["pa.RecordBatch"], path: Path) -> int:
             writer.write(batch.cast(first.schema))
             rows += len(batch)
     return rows
+
+
+def write_frame(frame: "pd.DataFrame", path: Path) -> None:
+    """Write a frame of decisions to a .csv or .parquet file, whole or not at all."""
+    import pyarrow as pa
+
+    write_decisions(iter(pa.Table.from_pandas(frame, preserve_index=False).to_batches()), path)
+
+
+def add_to_database(frame: "pd.DataFrame", address: str, table: str) -> None:
+    """Add a frame of decisions to a table of a database."""
+    import pyarrow as pa
+
+    batches = iter(pa.Table.from_pandas(frame, preserve_index=False).to_batches())
+    for _ in write_to_database(batches, address, table):
+        pass
+
+
+def write_to_database(
+    batches: Iterator["pa.RecordBatch"], address: str, table: str
+) -> Iterator["pa.RecordBatch"]:
+    """Add decisions to a table of a database on the way, all of them or none.
+
+    Args:
+        batches: of decisions; they are handed on as they are.
+        address: ``sqlite:///…`` or ``postgresql://…``.
+        table: made where it is missing.
+    """
+    import sqlalchemy as sa
+
+    from ffml.border import cannot_connect, public_address
+
+    scheme, _, rest = address.partition("://")
+    if scheme.partition("+")[0] not in ("sqlite", "postgresql", "postgres"):
+        raise FFMLError("--to is a database: sqlite:///decisions.db or postgresql://user@host/db")
+    driver = "sqlite" if scheme.startswith("sqlite") else "postgresql+psycopg"
+    try:
+        engine = sa.create_engine(f"{driver}://{rest}", hide_parameters=True)
+        with engine.begin() as connection:
+            for batch in batches:
+                batch.to_pandas().to_sql(table, connection, if_exists="append", index=False)
+                yield batch
+    except sa.exc.OperationalError as error:
+        raise cannot_connect(address, error) from None
+    except (sa.exc.SQLAlchemyError, ValueError) as error:
+        reason = str(getattr(error, "orig", error)).splitlines()[0]
+        raise FFMLError(
+            f"cannot write to table {table!r} of {public_address(address)} ({reason}); choose "
+            "another --table"
+        ) from None
+    finally:
+        with suppress(UnboundLocalError):
+            engine.dispose()
 
 
 def _writer(path: Path, temporary: Path, schema: "pa.Schema") -> Any:

@@ -160,6 +160,13 @@ class Store:
         with self._reading() as connection:
             return _read.version(connection, self.name, None)
 
+    @property
+    def version_number(self) -> int:
+        """The number of the newest version; 0 before the first."""
+        with self._reading() as connection:
+            newest = sa.select(sa.func.max(_schema.versions.c.number))
+            return connection.scalar(newest) or 0
+
     def version(self, number: int) -> Version | None:
         """Return a version by its number."""
         with self._reading() as connection:

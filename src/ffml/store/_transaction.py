@@ -68,6 +68,8 @@ class Transaction:
         """Say of a task what has become of it; its document stays."""
         table = _schema.rounds
         text = self._connection.scalar(sa.select(table.c.document).where(table.c.task == task))
+        if text is None:
+            raise FFMLError(f"the ledger has no task {task!r}; check its name")
         self.put_round(task, status, _json.decode(text))
 
     def add_decisions(self, number: int, people: Decided) -> None:

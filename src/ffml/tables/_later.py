@@ -240,6 +240,5 @@ def person_columns(source: Source, roles: Mapping[str, Any], schema: Schema) -> 
     """Find the columns of a further table that say who somebody is."""
     own = tuple(roles.get("sensitive", ()))
     there = own if all(name in source.columns for name in own) else ()
-    named = [roles.get(part) for part in ("id", "task")]
-    found = [name if name in source.columns else None for name in named]
-    return PersonColumns(schema, there, *found, roles)
+    id, task = (n if (n := roles.get(p)) in source.columns else None for p in ("id", "task"))
+    return PersonColumns(schema, there, id, task, roles)

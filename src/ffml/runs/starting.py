@@ -1,6 +1,5 @@
 """Starting a run: from data and settings to a ledger with its first rounds."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,14 @@ from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.saved import config_document
 from ffml.recipe.schemas import schema_document
 from ffml.recipe.sources import TABLE_KINDS, Found, find_data, table_preprocessing
+from ffml.runs._further import further_tasks
 from ffml.runs._run import Run, Watcher
 from ffml.runs._session import Session
 from ffml.runs.ownership import check_out, clear
 from ffml.store import Store
 from ffml.tables import TableStream, inspect
+
+__all__ = ["discard", "further_tasks", "play", "run", "start"]
 
 
 def run(
@@ -123,7 +125,7 @@ def default_folder(data: str, config: RunConfig) -> Path:
     return Path("runs") / f"{Path(data).stem}-{config.recipe.method}-{config.seed}"
 
 
-def noticed(found: Found, stream: Stream) -> Mapping[str, Any]:
+def noticed(found: Found, stream: Stream) -> dict[str, Any]:
     """Return what was noticed about a table: columns that were guessed, and likely mistakes."""
     mistakes = inspect(stream).mistakes if isinstance(stream, TableStream) else ()
     return {"guessed": dict(found.guessed), "warnings": list(mistakes)}

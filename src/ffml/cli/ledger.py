@@ -1,0 +1,134 @@
+"""Commands on a run's ledger: ``decide``, ``report``, ``verify``, ``replay`` and ``forget``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ffml.base import FFMLError
+from ffml.cli import shared
+from ffml.cli.shared import TABLE, option
+
+RunArgument = Annotated[
+    str, typer.Argument(help="A run: its folder or address.", show_default=False)
+]
+
+
+def decide(
+    run: RunArgument,
+    people: Annotated[str, typer.Argument(help="People: a table or a database.", metavar="TABLE")],
+    task: Annotated[
+        str | None,
+        option(TABLE, "What period or population they are of. (default: by the run's column)"),
+    ] = None,
+    query: Annotated[str | None, option(TABLE, "SQL query for people.", metavar="SQL")] = None,
+    support: shared.Support = None,
+    out: Annotated[Path | None, typer.Option(help="Also write them: .csv or .parquet.")] = None,
+    to: shared.To = None,
+    table: shared.ToTable = "decisions",
+    json_output: shared.Json = False,
+) -> None:
+    """Decide about people as they come, and write every decision to the ledger.
+
+    Whoever was decided about in the same task before gets the same decision again.
+    """
+    from ffml.runs import open_run
+    from ffml.runtime import configure
+    from ffml.scoring.table import add_to_database, write_frame
+
+    configure(devices=1)
+    opened = open_run(run)
+    frame = opened.decide(people, task=task, query=query, support=support)
+    if out is not None:
+        write_frame(frame, out)
+    if to is not None:
+        add_to_database(frame, to, table)
+    tasks = ", ".join(dict.fromkeys(frame["task"]))
+    said = (
+        f"{len(frame):,} decisions ({tasks}), {100 * frame['decision'].mean():.1f} of 100 positive"
+    )
+    if json_output:
+        typer.echo(frame.to_json(orient="records"))
+    else:
+        typer.echo(f"{said}; ledger: {opened.store.name}")
+
+
+def report(
+    run: RunArgument,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the page. (default: the run's folder)")
+    ] = None,
+) -> None:
+    """Write the report of a run, and its other files if they are missing or stale."""
+    from ffml.runs import open_run
+
+    typer.echo(f"Report: {open_run(run).report(out)}")
+
+
+def verify(
+    run: RunArgument,
+    head: Annotated[
+        str | None,
+        typer.Option(help="Hash of the newest event that was noted elsewhere: is it still there?"),
+    ] = None,
+    json_output: shared.Json = False,
+) -> None:
+    """Find anything in a ledger that was changed, removed or added by others; exit 1 if so."""
+    from ffml.runs import open_run
+
+    found = open_run(run, write=False).verify(head)
+    if json_output:
+        rows = [one._asdict() for one in found.findings]
+        typer.echo(json.dumps({**found._asdict(), "findings": rows}, indent=2))
+    else:
+        for one in found.findings:
+            typer.echo(f"{one.table}, {one.where}: {one.what}")
+        word = "sound" if found.sound else f"{len(found.findings)} findings"
+        forgotten = f", {found.forgotten:,} people forgotten" if found.forgotten else ""
+        typer.echo(
+            f"{word}: {found.events:,} events, {found.decisions:,} decisions, {found.labels:,} "
+            f"labels that came later{forgotten}; head {found.head}"
+        )
+    raise typer.Exit(0 if found.sound else 1)
+
+
+def replay(
+    run: RunArgument,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="All tables of the run in one, if the ledger keeps no features and its own table "
+            "does not hold them.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Learn everything again from the ledger; exit 0 if it ends with the same bytes, else 1."""
+    from ffml.runs import open_run
+    from ffml.runtime import configure
+
+    opened = open_run(run, write=False)
+    configure(opened.config.get("devices"))
+    same = opened.replay(data)
+    typer.echo(f"{opened.store.name}: {'the same bytes' if same else 'other bytes'} after a replay")
+    raise typer.Exit(0 if same else 1)
+
+
+def forget(
+    run: RunArgument,
+    id: Annotated[str, typer.Argument(help="The person's id.", metavar="ID")],
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only in this task; give it again for several.")
+    ] = None,
+) -> None:
+    """Take a person's id and features out of a ledger; counts and the chain of events stay."""
+    from ffml.runs import open_run
+    from ffml.runtime import configure
+
+    configure(devices=1)
+    number = open_run(run).forget(id, task or None)
+    if not number:
+        raise FFMLError(f"nothing was decided about id {id!r}; check it")
+    typer.echo(f"forgotten: {number} decisions about one person keep neither id nor features")

@@ -1,0 +1,34 @@
+"""The model of a run, wherever it is: a file, a folder or a database."""
+
+from pathlib import Path
+
+from ffml.base import FFMLError
+from ffml.runs._run import open_run
+from ffml.scoring.model import MODEL, SavedModel, load_model
+
+
+def model_at(address: str | Path) -> SavedModel:
+    """Read a model: its file as it is, or a run's as the ledger knows it now.
+
+    Of a run, the file beside the ledger is read if it is of the newest version, which needs no JAX.
+    """
+    path = Path(str(address))
+    if "://" not in str(address) and not path.is_dir():
+        return load_model(path)
+    run = open_run(address, write=False)
+    try:
+        newest = run.store.version_number
+        if not newest:
+            raise FFMLError(f"{run.store.name} has learned nothing yet; let it do a round first")
+        if run.folder is not None and (found := _file(run.folder)) and found.version == newest:
+            return found
+        return run.session().model()
+    finally:
+        run.close()
+
+
+def _file(folder: Path) -> SavedModel | None:
+    try:
+        return load_model(folder / MODEL)
+    except FFMLError:
+        return None
