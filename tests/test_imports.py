@@ -12,11 +12,9 @@ LAYERS = [
     ["datasets"],
     ["online"],
     ["recipe"],
-    ["store"],
     ["scoring"],
-    ["runs"],
-    ["report", "scoring"],
-    ["studies", "checks", "living"],
+    ["report", "runs"],
+    ["studies", "checks"],
     ["research"],
     ["estimator", "cli"],
 ]

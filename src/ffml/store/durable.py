@@ -112,4 +112,4 @@ def lock(folder: Path) -> int | None:
 
 
 def _open(path: str | Path, flags: int) -> int:
-    return os.open(path, flags | _NO_LINKS, 0o666)
+    return os.open(path, flags | _NO_LINKS, 0o600)
