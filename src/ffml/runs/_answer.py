@@ -4,7 +4,9 @@ from typing import Any
 
 from ffml.metrics.answer import answer
 from ffml.metrics.words import sentences
-from ffml.runs.record import RunRecord
+from ffml.recipe.plain import plain
+from ffml.runs.record import RunRecord, read_record
+from ffml.store import Store
 
 
 class Answer(dict[str, Any]):
@@ -12,6 +14,16 @@ class Answer(dict[str, Any]):
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))
+
+
+def keep_alarms(store: Store) -> None:
+    """Write alarms that were raised to the ledger: what was raised once stands."""
+    record = read_record(store)
+    alarms = [notion["alarm"] for notion in answer_of(record)["notions"]]
+    raised = plain([one for one in alarms if one and one["round"] is not None])
+    if raised != record.raised:
+        with store.transaction("answer", "an alarm was raised") as ledger:
+            ledger.put_document("alarms", raised)
 
 
 def answer_of(record: RunRecord) -> Answer:

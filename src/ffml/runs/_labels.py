@@ -10,6 +10,7 @@ from ffml.online.learn import learn_due
 from ffml.online.loop import absorb
 from ffml.online.state import LoopState
 from ffml.online.waiting import Waiting, enough_labels
+from ffml.runs._answer import keep_alarms
 from ffml.runs._rounds import judged_again, round_document
 from ffml.runs._session import Session
 from ffml.store import Correction, Labels, Round, Transaction
@@ -54,6 +55,7 @@ def add_labels(session: Session, labels: Labels, correct: bool, who: str) -> Lab
         if state is not before:
             version = session.put_state(ledger, state)
     session.state, session.version = state, version
+    keep_alarms(session.store)
     return LabelsAdded(len(placement.decision), placement.repeated, learned, placement.corrections)
 
 

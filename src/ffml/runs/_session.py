@@ -19,6 +19,7 @@ from ffml.recipe.saved import run_config
 from ffml.recipe.schemas import schema_from
 from ffml.recipe.sharing import shared_functions
 from ffml.runs._again import given_again, refuse_disorder
+from ffml.runs._answer import keep_alarms
 from ffml.runs._people import Fingerprints, fingerprints, names_of
 from ffml.runs._rounds import round_document
 from ffml.runs._state import StateWriter, read_state
@@ -102,6 +103,8 @@ class Session:
             if watcher is not None:
                 watcher.show(record)
             yield record
+        if known:
+            keep_alarms(self.store)
 
     def _take_labels(self, before: LedgerRound, task: Task, who: str) -> None:
         """Pass over a task that came before; labels that have arrived since are labels."""

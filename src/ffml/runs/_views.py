@@ -38,23 +38,11 @@ def summary_of(run: "Run") -> dict[str, Any]:
     return summary | {"extra": extra, "head": record.head}
 
 
-def keep_alarms(run: "Run", summary: dict[str, Any]) -> None:
-    """Write alarms that were raised to the ledger: what was raised once stands."""
-    alarms = [notion["alarm"] for notion in summary["answer"]["notions"]]
-    raised = json.loads(to_json([one for one in alarms if one and one["round"] is not None]))
-    if raised != run.record.raised:
-        with run.store.transaction("answer", "alarm raised") as ledger:
-            ledger.put_document("alarms", raised)
-
-
 def write_views(run: "Run") -> Path | None:
     """Write all views of a run in a folder; return the report's path."""
-    summary = summary_of(run)
-    keep_alarms(run, summary)
-    folder = run.folder
+    summary, folder = summary_of(run), run.folder
     if folder is None:
         return None
-    summary["head"] = run.store.head
     if is_fresh(folder, summary):
         return folder / REPORT
     refuse_links(folder)

@@ -35,7 +35,13 @@ def findings_of(
         by_task: False: all rows are one population.
     """
     found = answer(
-        run.tables, run.columns, asked, tasks, favourable=run.favourable, by_task=by_task
+        run.tables,
+        run.columns,
+        asked,
+        tasks,
+        favourable=run.favourable,
+        raised=run.raised if all(one in run.asked for one in asked) else (),
+        by_task=by_task,
     )
     return [one for notion in found["notions"] for one in notion_findings(found, notion)]
 
