@@ -47,6 +47,7 @@ SETTINGS = (
     Setting("100 tasks of 20", 100, 10),
     Setting("1,400 tasks of 4", 1400, 2),
     Setting("40 tasks, one with 9 of 10 people", 40, 50, 0.03, giant=400),
+    Setting("24 months of 500, each like the last (0.8)", 24, 250, 0.05, 0.8),
     Setting("24 large, each like the last (0.5)", 24, 4000, 0.05, 0.5),
     Setting("24 large, each like the last (0.8)", 24, 4000, 0.05, 0.8),
     Setting("60 large, each like the last (0.8)", 60, 4000, 0.05, 0.8),

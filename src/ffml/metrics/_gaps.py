@@ -117,8 +117,8 @@ def gap_statistics(
 ) -> list[GapStatistics]:
     """Return the pooled, the typical and the long-run gap of any two groups, with intervals.
 
-    Intervals are about the rule that decides: more people and tasks of the same kind. They hold
-    with few large tasks and many small ones, and where neighbours are alike (see `_intervals`).
+    Intervals are about the rule that decides: more people and tasks of the same kind. They are made
+    for few large tasks, many small ones, and neighbours that are alike (see `_intervals`).
 
     Args:
         tables: ``(T, k, labels, 2)`` counts of T rounds.
@@ -199,7 +199,8 @@ def _typical(gaps: RoundGaps, tail: float) -> tuple[float, float, float]:
     )
     share = _shares(share)
     mean, chance = float(share @ square), float(share @ (gap**2 - square))
-    tasks = spread(share * (gap - share @ gap), share).tasks
+    by_chance = float(share**2 @ (gap**2 - square))
+    tasks = spread(share * (gap - share @ gap), share, by_chance).tasks
     ends = square_bounds(mean, chance, tasks, tail)
     typical, low, high = np.sqrt(np.maximum([mean, *ends], 0)).tolist()
     return typical, low, high

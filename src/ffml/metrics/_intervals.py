@@ -4,9 +4,10 @@ A mean over tasks has two sources of error. People of a task are few: that is *c
 Tasks differ, and the next ones will too: that shows between tasks, if there are enough of them. An
 interval takes the larger of the two, with Student's t for the second.
 
-Neighbours that are alike are worth fewer tasks: ``n = tasks · (1 - r)/(1 + r)`` with r the
-correlation of a task with the one before. On few tasks r comes out too small, by about
-``(1 + 3r)/tasks``; twice that is added, which makes intervals hold (``benchmarks/verdicts.py``).
+Neighbours that are alike are worth fewer tasks: ``n = tasks / (1 + 2r/(1 - ρ))`` with r the
+correlation of a task's gap with the one before, and ρ the same without chance, which hides it (at
+most twice r). Without chance that is ``tasks · (1 - r)/(1 + r)``. On few tasks r comes out too
+small, by about ``(1 + 3r)/tasks``; twice that is added (``benchmarks/verdicts.py``).
 """
 
 from typing import NamedTuple
@@ -24,12 +25,13 @@ class Spread(NamedTuple):
     tasks: float  # as many independent tasks of equal weight as it rests on
 
 
-def spread(influence: np.ndarray, share: np.ndarray) -> Spread:
+def spread(influence: np.ndarray, share: np.ndarray, chance: float = 0.0) -> Spread:
     """Estimate the error of a mean from what each task contributes to it.
 
     Args:
         influence: ``(T,)`` what a task moves the mean by; they add up to 0.
         share: ``(T,)`` its weight in the mean; they add up to 1.
+        chance: variance of the mean that so few people make.
 
     >>> gaps = np.array([0.1, -0.1] * 20)
     >>> found = spread(gaps / 40, np.full(40, 1 / 40))
@@ -43,8 +45,9 @@ def spread(influence: np.ndarray, share: np.ndarray) -> Spread:
         return Spread(np.nan, float(len(share)))
     tasks, total = 1 / largest, float((influence**2).sum())
     r = float(influence[1:] @ influence[:-1]) / total if total > 0 else 0.0
-    r = min(max(r + 2 * (1 + 3 * max(r, 0.0)) / tasks, 0.0), _LARGEST_CORRELATION)
-    independent = tasks * (1 - r) / (1 + r)
+    r = max(r + 2 * (1 + 3 * max(r, 0.0)) / tasks, 0.0)
+    hidden = total / max(total - chance, total / 2) if total > 0 else 1.0
+    independent = tasks / (1 + 2 * r / (1 - min(r * hidden, _LARGEST_CORRELATION)))
     if independent <= 1:
         return Spread(np.nan, independent)
     variance = float((influence**2 / (1 - share)).sum()) * tasks / independent
@@ -69,7 +72,7 @@ def half_width(
     by_chance = float(stats.norm.isf(tail) * np.sqrt(chance))
     if not by_task:
         return by_chance
-    found = spread(influence, share)
+    found = spread(influence, share, chance)
     if not found.tasks > MIN_TASKS - 1e-6:
         return np.nan
     return max(by_chance, float(stats.t.isf(tail, found.tasks - 1)) * found.error)
