@@ -89,7 +89,7 @@ class _Walk:
         self.on[these] = ~self.on[these]
 
     def _along(self, rate: np.ndarray, fall: float) -> tuple[np.ndarray, int, float]:
-        """Return the hinges passed along an edge, the one where F is lowest, and how far that is."""
+        """Return hinges passed along an edge, the one where F is lowest, and how far that is."""
         flat = FLAT * np.abs(rate).max()
         turns = np.flatnonzero(np.where(self.on, rate > flat, rate < -flat))
         distance = np.maximum(self.value[turns] / rate[turns], 0.0)
