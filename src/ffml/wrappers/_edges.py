@@ -7,6 +7,7 @@ those that keep them the one with the highest gain.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -47,6 +48,8 @@ def off_the_edge(edge: Edge, worth: np.ndarray, excess: Excess) -> np.ndarray:
         sides, value = _best_sides(some, worth[near], rest, excess)
         if value < best:
             best, move = value, margin * turn @ sides
+        if best[0] == 0:  # bounds are kept
+            break
     return move
 
 
@@ -67,6 +70,7 @@ def _best_sides(
         sides, best = trials[first], value
 
 
+@lru_cache(maxsize=64)
 def _flips(count: int) -> np.ndarray:
     """Return 1 for who stays and -1 for who is turned: nobody, one, or two unless they are many."""
     sizes = (0, 1, 2) if count <= MANY else (0, 1)

@@ -39,42 +39,70 @@ def lowest(hinges: Hinges, linear: np.ndarray, corner: np.ndarray) -> np.ndarray
     Returns:
         the K hinges at whose kinks F is lowest.
     """
-    slope, weight = hinges.slope, hinges.weight
-    kink = hinges.kink + TIES * np.random.default_rng(0).uniform(size=len(weight))
-    corner = corner.copy()
-    inverse = np.linalg.inv(slope[corner])
-    value = kink - slope @ (inverse @ kink[corner])
-    on = value > 0
-    on[corner] = False
-    pull = linear - (weight * on) @ slope
+    walk = _Walk(hinges, linear, corner)
     for steps in range(MOST_STEPS * len(linear)):
-        multiplier = pull @ inverse
-        fall = np.maximum(-multiplier, multiplier - weight[corner])
-        place = int(np.argmax(fall / np.linalg.norm(inverse, axis=0)))
-        if fall[place] <= OPTIMAL:
+        if not walk.go_on():
             break
-        leaving, rises = corner[place], multiplier[place] > 0
-        value[corner] = 0.0
-        rate = slope @ (inverse[:, place] * (-1.0 if rises else 1.0))
-        rate[corner] = 0.0
-        passed, entering, step = _along(value, rate, on, weight, fall[place])
-        if entering < 0:
-            break
-        rate[leaving] = -1.0 if rises else 1.0
-        value -= step * rate
-        pull += (weight[passed] * np.where(on[passed], 1.0, -1.0)) @ slope[passed]
-        on[passed] = ~on[passed]
-        if on[entering]:
-            on[entering] = False
-            pull += weight[entering] * slope[entering]
-        if rises:
-            on[leaving] = True
-            pull -= weight[leaving] * slope[leaving]
-        corner[place] = entering
-        inverse = _replaced(inverse, place, slope[entering])
         if steps % REFRESH == REFRESH - 1:  # rounding adds up
-            inverse = np.linalg.inv(slope[corner])
-    return corner
+            walk.inverse = np.linalg.inv(hinges.slope[walk.corner])
+    return walk.corner
+
+
+class _Walk:
+    """Where a walk is."""
+
+    def __init__(self, hinges: Hinges, linear: np.ndarray, corner: np.ndarray) -> None:
+        self.slope, kink, self.weight = hinges
+        kink = kink + TIES * np.random.default_rng(0).uniform(size=len(kink))
+        self.corner = corner.copy()
+        self.inverse = np.linalg.inv(self.slope[corner])
+        self.value = kink - self.slope @ (self.inverse @ kink[corner])
+        self.value[corner] = 0.0
+        self.on = self.value > 0  # which hinges are beyond their kinks; of a corner, none is
+        self.pull = linear - (self.weight * self.on) @ self.slope
+
+    def go_on(self) -> bool:
+        """Leave the corner along the steepest edge, up to the next corner; False: it is lowest."""
+        multiplier = self.pull @ self.inverse
+        fall = np.maximum(-multiplier, multiplier - self.weight[self.corner])
+        place = int(np.argmax(fall / np.linalg.norm(self.inverse, axis=0)))
+        if not fall[place] > OPTIMAL:
+            return False
+        leaving, sign = self.corner[place], -1.0 if multiplier[place] > 0 else 1.0
+        rate = self.slope @ (sign * self.inverse[:, place])
+        rate[self.corner] = 0.0
+        passed, entering, distance = self._along(rate, fall[place])
+        if entering < 0:
+            return False
+        rate[leaving] = sign
+        self.value -= distance * rate
+        self.value[entering] = 0.0
+        turned = np.append(passed, [entering] if self.on[entering] else [])
+        self._turn(np.append(turned, [leaving] if sign < 0 else []).astype(int))
+        self.corner[place] = entering
+        self.inverse = _replaced(self.inverse, place, self.slope[entering])
+        return True
+
+    def _turn(self, these: np.ndarray) -> None:
+        """Let hinges come to lie on the other side of their kinks."""
+        self.pull += (self.weight[these] * np.where(self.on[these], 1.0, -1.0)) @ self.slope[these]
+        self.on[these] = ~self.on[these]
+
+    def _along(self, rate: np.ndarray, fall: float) -> tuple[np.ndarray, int, float]:
+        """Return hinges passed along an edge, the one where F is lowest, and how far that is."""
+        flat = FLAT * np.abs(rate).max()
+        turns = np.flatnonzero(np.where(self.on, rate > flat, rate < -flat))
+        distance = np.maximum(self.value[turns] / rate[turns], 0.0)
+        rise = self.weight[turns] * np.abs(rate[turns])
+        if len(turns) > FIRST:
+            near = np.argpartition(distance, FIRST)[:FIRST]
+            if rise[near].sum() >= fall:
+                turns, distance, rise = turns[near], distance[near], rise[near]
+        order = np.argsort(distance, kind="stable")
+        last = int(np.searchsorted(np.cumsum(rise[order]), fall))
+        if last >= len(turns):
+            return turns[:0], -1, 0.0
+        return turns[order[:last]], int(turns[order[last]]), float(distance[order[last]])
 
 
 def _replaced(inverse: np.ndarray, place: int, row: np.ndarray) -> np.ndarray:
@@ -83,23 +111,3 @@ def _replaced(inverse: np.ndarray, place: int, row: np.ndarray) -> np.ndarray:
     pivot = change[place]
     change[place] -= 1.0
     return inverse - np.outer(inverse[:, place], change / pivot)
-
-
-def _along(
-    value: np.ndarray, rate: np.ndarray, on: np.ndarray, weight: np.ndarray, fall: float
-) -> tuple[np.ndarray, int, float]:
-    """Follow an edge: return the hinges that turn, the one at which F is lowest, and how far."""
-    flat = FLAT * np.abs(rate).max()
-    turns = np.flatnonzero(np.where(on, rate > flat, rate < -flat))
-    distance = np.maximum(value[turns] / rate[turns], 0.0)
-    if len(turns) > FIRST:
-        near = np.argpartition(distance, FIRST)[:FIRST]
-        if (weight[turns[near]] * np.abs(rate[turns[near]])).sum() >= fall:
-            turns, distance = turns[near], distance[near]
-    order = np.argsort(distance, kind="stable")
-    turns = turns[order]
-    risen = np.cumsum(weight[turns] * np.abs(rate[turns]))
-    last = int(np.searchsorted(risen, fall))
-    if last >= len(turns):
-        return turns[:0], -1, 0.0
-    return turns[:last], int(turns[last]), float(distance[order[last]])
