@@ -110,17 +110,19 @@ class Ingest:
         self.sizes: list[int] = []  # rows of each task
         self._places: list[list[int]] = []  # where the rows of each task are
         self._spool = Spool()
-        held: list[Kept] = []
+        held: list[list[Any]] = []
         wanted = needed_columns(self._roles, [column.name for column in self.columns])
         for typed in _ahead(self._typed, self._source.batches(wanted)):
-            if not len((rows := self._add(typed)).columns[0]):
-                continue
+            rows = self._add(typed)
             enough = min(ROWS_PER_PIECE * len(self.sizes), MAX_HELD_ROWS)
-            if held and (_kinds(held[0]) != _kinds(rows) or sum(map(len, held)) >= enough):
+            count = sum(len(tasks) for tasks, *_ in held)
+            if held and (_kinds(held[0]) != _kinds(rows) or count >= enough):
                 self._set_aside(held)
                 held = []
-            held.append(rows)
-        self._set_aside(held)
+            if len(rows[0]):
+                held.append(rows)
+        if held:
+            self._set_aside(held)
 
     def _typed(self, batch: "pa.RecordBatch") -> Typed:
         """Type the values of a batch; runs beside the reading, and changes nothing."""
@@ -129,8 +131,8 @@ class Ingest:
             batch.num_rows, rows, [c.typed(rows.batch.column(c.name)) for c in self.columns]
         )
 
-    def _add(self, typed: Typed) -> "Kept":
-        """See a batch; return its rows as they are kept."""
+    def _add(self, typed: Typed) -> list[Any]:
+        """See a batch; return as columns each row's task, features, label, groups and id."""
         rows, features, turned = typed.rows, [], []
         self.read_rows += typed.num_rows
         self.missing.update(rows.missing)
@@ -144,15 +146,13 @@ class Ingest:
             raise TextAfterNumbers(*turned)
         groups = [t.add(v) for t, v in zip(self.groups.values(), rows.sensitive, strict=True)]
         ids = [] if rows.ids is None else [rows.ids]
-        return Kept([tasks, *features, self.labels.add(rows.label), *groups, *ids])
+        return [tasks, *features, self.labels.add(rows.label), *groups, *ids]
 
-    def _set_aside(self, held: "list[Kept]") -> None:
+    def _set_aside(self, held: list[list[Any]]) -> None:
         """Sort some rows by task, and write each task's."""
         import pyarrow as pa
 
-        if not held:
-            return
-        tasks, *columns = (_joined(parts) for parts in zip(*(h.columns for h in held), strict=True))
+        tasks, *columns = (_joined(parts) for parts in zip(*held, strict=True))
         batch = pa.record_batch(columns, names=[str(i) for i in range(len(columns))])
         if (np.diff(tasks) < 0).any():
             small = tasks.astype(np.int16) if len(self.tasks.names) < 2**15 else tasks  # faster
@@ -168,15 +168,6 @@ class Ingest:
             self._places[task].append(self._spool.append(batch.slice(start, stop - start)))
 
 
-class Kept(NamedTuple):
-    """Rows as they are kept: each one's task, features, label, groups and perhaps id."""
-
-    columns: list[Any]
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
-
-
 def kept(piece: "pa.RecordBatch", place: int) -> Any:
     """Return a column of a piece: numbers or codes as an array, texts as they are."""
     import pyarrow as pa
@@ -185,8 +176,8 @@ def kept(piece: "pa.RecordBatch", place: int) -> Any:
     return values if pa.types.is_string(values.type) else np.asarray(values)
 
 
-def _kinds(rows: Kept) -> list[str]:
-    return [str(getattr(column, "dtype", "text")) for column in rows.columns]
+def _kinds(columns: list[Any]) -> list[str]:
+    return [str(getattr(column, "dtype", "text")) for column in columns]
 
 
 def _joined(parts: Sequence[Any]) -> Any:
