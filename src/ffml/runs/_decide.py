@@ -93,32 +93,36 @@ def _said(scorer: Scorer, task: Task, schema: Schema) -> dict[str, Any]:
 
 
 def _recorded(run: "Run", scorer: Scorer, task: Task) -> dict[str, Any]:
-    """Decide about those who are new to the task, and write it; others keep their decision."""
-    schema = scorer.model.schema
+    """Decide about those who are new to the task, and write it; others keep their decision.
+
+    Who is new is looked up in the transaction that writes, so that a person who is asked about
+    twice at once is decided about once.
+    """
+    schema, said = scorer.model.schema, scorer.decide(task.x)
     prints = fingerprints(task, schema)
     names = names_of(task, prints.rows)
-    before = next((row for row in run.store.rounds() if row.task == task.name), None)
-    known = _known(run.store, before, names, prints.rows) if before else {}
-    new = np.array([i for i, name in enumerate(names) if name not in known], int)
-    said = scorer.decide(task.x[new])
-    if len(new):
-        people = Decided(
-            ids=[names[i] for i in new],
-            groups=group_names(schema, task.groups[new]),
-            version=scorer.model.version,
-            probability=said.probability.astype(float),
-            decision=said.decision.astype(int),
-            unpriced=said.unpriced.astype(int),
-            label=np.full(len(new), -1),
-            content=prints.rows[new],
-            x=task.x[new] if before is None or before.status == "open" else None,
-        )
-        with run.store.transaction("decide", f"{len(new)} people of {task.name}") as ledger:
+    with run.store.transaction("decide", f"people of {task.name}") as ledger:
+        before = run.store.round_of(task.name)
+        known = _known(run.store, before, names, prints.rows) if before else {}
+        new = np.array([i for i, name in enumerate(names) if name not in known], int)
+        if len(new):
+            keeps = before is None or before.status == "open"  # to be learned from later
             number = ledger.put_round(task.name, "open", {}) if before is None else before.round
+            people = Decided(
+                ids=[names[i] for i in new],
+                groups=group_names(schema, task.groups[new]),
+                version=scorer.model.version,
+                probability=said.probability[new].astype(float),
+                decision=said.decision[new].astype(int),
+                unpriced=said.unpriced[new].astype(int),
+                label=np.full(len(new), -1),
+                content=prints.rows[new],
+                x=task.x[new] if keeps else None,
+            )
             ledger.add_decisions(number, people)
-    for place, i in enumerate(new.tolist()):
-        known[names[i]] = (float(said.probability[place]), int(said.decision[place]))
-    chances, decisions = zip(*(known[name] for name in names), strict=True)
+    mine = zip(said.probability.tolist(), said.decision.tolist(), strict=True)
+    all_said = dict(zip(names, mine, strict=True)) | known
+    chances, decisions = zip(*(all_said[name] for name in names), strict=True)
     return _columns(names, task.name, np.array(chances, np.float32), np.array(decisions))
 
 
@@ -129,7 +133,12 @@ def _known(
     columns = ("id", "content", "probability", "decision")
     kept = store.decisions(round=before.round, ids=names, columns=columns)
     content = dict(zip(names, contents.tolist(), strict=True))
-    for name, was in zip(kept["id"], kept["content"].tolist(), strict=True):
+    for name, was, decision in zip(*(kept[c] for c in ("id", "content", "decision")), strict=True):
+        if decision < 0:
+            raise FFMLError(
+                f"id {name!r} is one of the labelled rows that task {before.task!r} was adapted "
+                "to; give another task"
+            )
         if content[name] != was:
             raise FFMLError(
                 f"id {name!r} was decided about in task {before.task!r} with other features; give "
@@ -140,10 +149,9 @@ def _known(
 
 
 def _next_task(store: Store) -> str:
-    """Name the population of people who come after the newest task."""
-    rounds = store.rounds()
-    last = [row.task for row in rounds if row.status != "open"]
-    return f"after {last[-1]}" if last else "first"
+    """Name the population of people who come after the tasks that were learned from."""
+    learned = [row for row in store.rounds() if row.status != "open"]
+    return f"after round {len(learned)}"
 
 
 def _columns(

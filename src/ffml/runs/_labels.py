@@ -47,9 +47,9 @@ def add_labels(session: Session, labels: Labels, correct: bool, who: str) -> Lab
         for name in learned:
             ledger.set_status(name, "learned")
         version = session.version
-        opened = [row for row in session.store.rounds() if row.status == "open"]
-        for row in opened:
-            if row.task in placement.tasks:
+        for task in placement.tasks:
+            row = session.store.round_of(task)
+            if row is not None and row.status == "open":
                 state, done = _absorbed(session, ledger, state, row)
                 learned += done
         if state is not before:
@@ -125,7 +125,8 @@ def _code(column: SensitiveColumn, group: str | None) -> int:
 def _judge(session: Session, ledger: Transaction, state: LoopState, one: Waiting) -> LoopState:
     """Judge a round again, and move the sums of violations by what has changed."""
     loop = session.loop
-    document = next(r.document for r in session.store.rounds() if r.task == one.task.name)
+    kept = session.store.round_of(one.task.name)
+    document = {} if kept is None else kept.document
     judgement = judge_decisions(loop.problem, loop.schema, one.task, one.decided)
     after, change, clipped = judged_again(document, judgement, one)
     ledger.put_round(one.task.name, "decided", after)

@@ -114,6 +114,13 @@ class Store:
                 Round(row.round, row.task, row.status, _json.decode(row.document)) for row in rows
             ]
 
+    def round_of(self, task: str) -> Round | None:
+        """Return a task by its name; None if there is none."""
+        table = _schema.rounds
+        with self._reading() as connection:
+            row = connection.execute(sa.select(table).where(table.c.task == task)).first()
+            return None if row is None else Round(*row[:3], _json.decode(row.document))
+
     def cells(self) -> dict[int, dict[str, Any]]:
         """Return the combinations of groups that occur, by number."""
         with self._reading() as connection:
