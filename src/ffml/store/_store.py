@@ -119,7 +119,9 @@ class Store:
         table = _schema.rounds
         with self._reading() as connection:
             row = connection.execute(sa.select(table).where(table.c.task == task)).first()
-            return None if row is None else Round(*row[:3], _json.decode(row.document))
+            if row is None:
+                return None
+            return Round(row.round, row.task, row.status, _json.decode(row.document))
 
     def cells(self) -> dict[int, dict[str, Any]]:
         """Return the combinations of groups that occur, by number."""
