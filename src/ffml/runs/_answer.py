@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from ffml.audit.record import RunRecord
 from ffml.metrics.answer import answer
 from ffml.metrics.words import sentences
-from ffml.runs.record import RunRecord
 
 
 class Answer(dict[str, Any]):
