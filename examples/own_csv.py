@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ffml.runs.gate import check
+from ffml.audit.gate import check
 
 ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
 
