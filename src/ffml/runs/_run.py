@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ffml.audit import gate
 from ffml.audit.record import RunRecord, read_record
 from ffml.base import FFMLError
-from ffml.runs._labels import LabelsAdded
 from ffml.store import Store, Verification, forget, verify
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from ffml.base import Task
     from ffml.online.state import Round
     from ffml.runs._answer import Answer
+    from ffml.runs._labels import LabelsAdded
     from ffml.runs._session import Session
     from ffml.scoring import Scorer
     from ffml.scoring.model import SavedModel
@@ -126,7 +126,7 @@ class Run:
 
     def label(
         self, data: Any, *, query: str | None = None, id: str | None = None, correct: bool = False
-    ) -> LabelsAdded:
+    ) -> "LabelsAdded":
         """Bring labels of people decided about before: judge again, learn what is due.
 
         Args:
