@@ -24,8 +24,8 @@ from predict_rows import random_model, random_table
 import ffml
 from ffml.base import LabelledTask, Schema, SensitiveColumn
 from ffml.problem.models import MODELS
-from ffml.scoring.table import predict_table, write_decisions
 from ffml.runtime import shard_tasks
+from ffml.scoring.table import predict_table, write_decisions
 from ffml.tables import Preprocessor, open_table
 
 SUMS = re.compile(r"= \(?(.*?)\)? (?:all-reduce|all-gather|reduce-scatter)(?:-start)?\(")

@@ -19,10 +19,10 @@ from typing import Any
 
 import jax
 import numpy as np
+from ffml.runs.directory import RunDirectory
 
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
-from ffml.runs.directory import RunDirectory
 from ffml.runtime import configure
 
 WINDOW = 100  # rounds whose mean is shown

@@ -20,8 +20,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from ffml.store.container import read
 from ffml.runs.generations import generations, newest_generation
+
+from ffml.store.container import read
 
 SETTINGS = {
     "num_outer_steps": 2,

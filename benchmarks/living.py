@@ -26,10 +26,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from ffml.runs.generations import newest_generation
 
 import ffml
 from ffml.report import write_model_card, write_report
-from ffml.runs.generations import newest_generation
 
 SHOWN, WINDOW = (20, 50, 100, 200, 400, 700, 1000, 1400, 2000), 20
 SETTINGS = {

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
+from ffml.runs.directory import RunDirectory
 
 from ffml.base import Schema, SensitiveColumn
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
-from ffml.scoring.rules import rule_of, settle
 from ffml.scoring.model import SavedModel, load_model
-from ffml.runs.directory import RunDirectory
+from ffml.scoring.rules import rule_of, settle
 from ffml.scoring.table import decide, predict_table, write_decisions
 from ffml.tables import Preprocessor, TableStream, open_table
 from ffml.tables.scaling import RunningScaler

@@ -13,7 +13,8 @@ LAYERS = [
     ["online"],
     ["recipe"],
     ["scoring"],
-    ["report", "runs"],
+    ["audit", "report"],
+    ["runs"],
     ["studies", "checks"],
     ["research"],
     ["estimator", "cli"],
@@ -43,3 +44,14 @@ def test_imports_flow_down(graph):
         if PLACES[room(imported)] > PLACES[room(importer)]
     }
     assert not sorted(upwards)
+
+
+def test_private_modules_stay_in_their_room(graph):
+    intruders = {
+        f"{importer} imports {imported}"
+        for importer in graph.modules - ANYWHERE
+        for imported in graph.find_modules_directly_imported_by(importer) - ANYWHERE
+        if room(imported) != room(importer)
+        and any(part.startswith("_") for part in imported.split(".")[2:])
+    }
+    assert not sorted(intruders)

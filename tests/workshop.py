@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from ffml.runs.directory import RunDirectory
+from ffml.runs.generations import newest_generation
 
 import ffml.report
 from ffml import metrics
@@ -16,8 +18,6 @@ from ffml.recipe.build import Built, Experiment, build, build_loop
 from ffml.recipe.config import RunConfig
 from ffml.recipe.recipes import Recipe
 from ffml.store.container import read
-from ffml.runs.directory import RunDirectory
-from ffml.runs.generations import newest_generation
 from ffml.tables.scaling import RunningScaler
 
 ROUNDS = 4

@@ -12,10 +12,10 @@ from ffml.features import FEATURES
 from ffml.methods import METHODS
 from ffml.online.decide import adapt_to, asked
 from ffml.online.loop import knowledge, prepared, start, step
+from ffml.online.trees import both_by_name, both_restored
 from ffml.recipe.build import build_for, build_loop
 from ffml.recipe.config import RunConfig
 from ffml.recipe.recipes import Recipe, known_settings
-from ffml.online.trees import both_by_name, both_restored
 from ffml.wrappers import WRAPPERS
 
 SCHEMA = Schema(("a", "b", "c"), (SensitiveColumn("sex", ("M", "F")),))

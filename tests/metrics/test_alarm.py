@@ -7,7 +7,7 @@ from ffml.base import Ratio, SensitiveColumn
 from ffml.metrics import gap_alarms
 from ffml.metrics.alarm import alarm_sentence, column_alarms, notion_alarm
 from ffml.metrics.answer import answer
-from ffml.report._warnings import useless_warning
+from ffml.report.notes import useless_warning
 
 SEX, AGE = SensitiveColumn("sex", ("F", "M")), SensitiveColumn("age", ("old", "young"))
 EVEN = np.tile([[[50, 50], [0, 0]], [[50, 50], [0, 0]]], (12, 1, 1, 1))

@@ -8,7 +8,7 @@ from ffml.metrics import ratio_statistics, selection_rates, words
 from ffml.metrics.answer import answer
 from ffml.metrics.reliability import reliability, reliability_counts
 from ffml.metrics.verdict import KEPT, NOT_KEPT, UNCLEAR, Evidence, more_people, verdict
-from ffml.report._answer import rows, sentences
+from ffml.report.answer import rows, sentences
 
 SEX = SensitiveColumn("sex", ("F", "M"))
 RACE = SensitiveColumn("race", ("A", "B", "C"))

@@ -3,16 +3,16 @@
 import json
 
 import pytest
+from ffml.runs.judged import JudgedRounds
 from helpers.truth import SCENARIOS, Truth
 
+from ffml.audit import Limits, audit_decisions, audit_document
+from ffml.audit.gate import EXIT_CODES, findings_of, verdict
 from ffml.base import Ratio, SensitiveColumn
 from ffml.metrics import words
 from ffml.metrics.answer import answer
 from ffml.metrics.verdict import KEPT, NOT_KEPT, UNMEASURABLE
-from ffml.report._answer import rows, sentences
-from ffml.runs.audit import Limits, audit_decisions, audit_document
-from ffml.runs.gate import EXIT_CODES, findings_of, verdict
-from ffml.runs.judged import JudgedRounds
+from ffml.report.answer import rows, sentences
 from ffml.tables import DecisionRoles, open_table, read_decisions
 
 DP = "demographic-parity"

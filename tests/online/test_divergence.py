@@ -5,6 +5,8 @@ import json
 import jax
 import numpy as np
 import pytest
+from ffml.runs.directory import RunDirectory
+from ffml.runs.generations import newest_generation
 from loans import write_loans
 from playing import Player
 from quick import SMALL, sets
@@ -14,15 +16,13 @@ from ffml.base import FFMLError, InputDriftWarning
 from ffml.divergence import all_finite
 from ffml.estimator import FairMetaClassifier
 from ffml.methods import METHODS
+from ffml.online.trees import leaves_by_name
 from ffml.recipe.build import build
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.recipes import Recipe
 from ffml.report import write_pages
 from ffml.scoring.model import load_model
 from ffml.store.container import pack, read
-from ffml.runs.directory import RunDirectory
-from ffml.runs.generations import newest_generation
-from ffml.online.trees import leaves_by_name
 from ffml.studies.compare import RunSpec, Store, run_cells
 
 STEEP = {

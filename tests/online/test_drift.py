@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from ffml.runs.watched import watch_arrays, watch_from
 
 from ffml.datasets import load
 from ffml.online.drift import InputWatch
-from ffml.runs.watched import watch_arrays, watch_from
 from ffml.tables import Preprocessor, table_stream
 
 ROWS = 300

@@ -7,15 +7,15 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from ffml.runs.directory import RunDirectory
 from playing import Player
 from workshop import ROUNDS, Workshop, hurry, play
 
+from ffml.audit.gate import UNFINISHED, check, verdict
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
 from ffml.recipe.build import build, last_unjudged_round
 from ffml.recipe.config import RunConfig
 from ffml.report import write_pages
-from ffml.runs.directory import RunDirectory
-from ffml.runs.gate import UNFINISHED, check, verdict
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ import pytest
 from ffml.base import FFMLError, SensitiveColumn
 from ffml.metrics import round_gaps, typical_weights
 from ffml.metrics.answer import answer
+from ffml.metrics.by_column import by_column
 from ffml.metrics.reliability import reliability, reliability_counts
 from ffml.metrics.summary import summarise
 from ffml.report import write_report
-from ffml.report._charts import Chart, Series, condensed
-from ffml.runs.by_column import by_column
-from ffml.runs.files import plain
+from ffml.report.charts import Chart, Series, condensed
+from ffml.report.files import plain
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 CHARTS = ["dp", "eo", "accuracy", "loss", "evidence-0"]

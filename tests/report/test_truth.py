@@ -12,8 +12,8 @@ from ffml.base import Schema, SensitiveColumn
 from ffml.metrics import words
 from ffml.online.loop import Round
 from ffml.report import write_pages
-from ffml.runs.files import table_texts, to_json
-from ffml.runs.summary import run_summary
+from ffml.report.files import table_texts, to_json
+from ffml.report.summary import run_summary
 
 NOTION = "demographic-parity"
 NAMES = ["all labels", "approved only", "all, then approved only", "late labels", "three groups"]

@@ -24,7 +24,7 @@ from ffml.runs.checkpoint import Checkpoints
 from ffml.runs.config import rebuilt_experiment, refuse_changes, run_config, saved_config
 from ffml.store.container import FORMAT, DamagedFileError, pack, read, unpack
 from ffml.runs.directory import RunDirectory, differences
-from ffml.runs.files import plain
+from ffml.report.files import plain
 from ffml.runs.generations import generations
 from ffml.runs.history import history_arrays, history_document, rounds_from
 from ffml.online.trees import leaves_by_name, restored_tree

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ffml.runs.files import TABLES
+from ffml.report.files import TABLES
 from ffml.runs.tables import RunTables
 
 

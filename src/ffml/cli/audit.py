@@ -90,7 +90,7 @@ def audit(
     [bold]Example:[/bold] ffml audit decisions.csv --decision approved --positive yes
     --sensitive sex --time month --max-gap 0.05 --out audit
     """
-    from ffml.runs.audit import (
+    from ffml.audit import (
         Limits,
         audit_decisions,
         audit_document,
@@ -98,7 +98,7 @@ def audit(
         check_limits,
         write_audit,
     )
-    from ffml.runs.gate import EXIT_CODES, verdict
+    from ffml.audit.gate import EXIT_CODES, verdict
     from ffml.tables import DecisionRoles, read_decisions
 
     limits = Limits(max_gap, notion, min_dp, min_eo, min_ratio)

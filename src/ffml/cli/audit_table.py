@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ffml.report._audit import what_was_read
-from ffml.runs.audit import REPORT, Audit, ColumnAudit
+from ffml.audit import REPORT, Audit, ColumnAudit
+from ffml.report.audit_page import what_was_read
 
 RATES = {
     "selection_rate": "rate",

@@ -181,8 +181,8 @@ def check(
 
     Without a limit, what the run was asked for is checked.
     """
+    from ffml.audit.gate import EXIT_CODES, to_document, verdict
     from ffml.runs import open_run
-    from ffml.runs.gate import EXIT_CODES, to_document, verdict
 
     findings = open_run(run, write=False).check(
         max_gap=max_gap,

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ffml.base import Stream, Task
 from ffml.metrics.phrases import asked_words
 from ffml.online.state import Round
-from ffml.report._numbers import counted
+from ffml.report.numbers import counted
 
 if TYPE_CHECKING:
     from ffml.runs.keeping import Session

@@ -158,7 +158,7 @@ def play(
         resumed: whether the run was begun before.
         now: show what happened now, and the past in a few lines.
     """
-    from ffml.runs.record import planned_rounds
+    from ffml.audit.record import planned_rounds
 
     session, status, played = run.session(), "complete", 0
     planned = planned_rounds(run.config) if not now else stream.num_tasks

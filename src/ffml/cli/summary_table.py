@@ -8,8 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ffml.metrics.words import now_lines
-from ffml.report._answer import rows, sentences
-from ffml.report._warnings import useless_warning
+from ffml.report.answer import rows, sentences
+from ffml.report.notes import useless_warning
 
 CAPTION = (
     "Rates and gaps of the people decided are facts. The rule: the largest difference between any "

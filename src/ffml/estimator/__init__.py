@@ -33,11 +33,11 @@ except ImportError as error:
 from ffml.estimator import inputs as inputs
 
 if TYPE_CHECKING:
+    from ffml.audit.gate import Finding
     from ffml.online.decide import Rule
     from ffml.online.loop import Loop
     from ffml.online.state import LoopState, Round
     from ffml.recipe.config import RunConfig
-    from ffml.runs.gate import Finding
     from ffml.runs.keeping import Kept
 
 
@@ -319,7 +319,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         """Compare the rounds with what is asked, as ``ffml check`` does.
 
         Args:
-            **limits: ``max_gap``, ``min_ratio``, ``notion``, … of `ffml.runs.gate.check`.
+            **limits: ``max_gap``, ``min_ratio``, ``notion``, … of `ffml.audit.gate.check`.
         """
         check_is_fitted(self)
         from ffml.estimator.run import temporary_run

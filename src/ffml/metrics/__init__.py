@@ -48,7 +48,9 @@ from ffml.metrics._judgement import (
     worst,
 )
 from ffml.metrics._noise import bootstrap_intervals, noise_ceilings
-from ffml.metrics._rates import (
+from ffml.metrics._ratios import RatioStatistics, ratio_statistics
+from ffml.metrics.labels import LabelShares, label_shares
+from ffml.metrics.rates import (
     METRICS,
     UNKNOWN,
     accuracy,
@@ -64,8 +66,6 @@ from ffml.metrics._rates import (
     selection_rates,
     true_positive_rates,
 )
-from ffml.metrics._ratios import RatioStatistics, ratio_statistics
-from ffml.metrics.labels import LabelShares, label_shares
 
 __all__ = [
     "METRICS",

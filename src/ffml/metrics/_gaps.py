@@ -12,7 +12,7 @@ import numpy as np
 
 from ffml.base import FFMLError
 from ffml.metrics._intervals import half_width, spread, square_bounds
-from ffml.metrics._rates import divide
+from ffml.metrics.rates import divide
 
 # Among whom decisions are compared: everybody, or the rows of a label.
 NOTIONS: dict[str, tuple[int | None, ...]] = {

@@ -8,7 +8,8 @@ import numpy as np
 
 from ffml.base import FFMLError
 from ffml.metrics._noise import bootstrap_intervals, noise_ceilings
-from ffml.metrics._rates import (
+from ffml.metrics.labels import why_unmeasured
+from ffml.metrics.rates import (
     METRICS,
     accuracy,
     collapsed,
@@ -19,7 +20,6 @@ from ffml.metrics._rates import (
     selection_rates,
     true_positive_rates,
 )
-from ffml.metrics.labels import why_unmeasured
 
 # The columns beside a metric, and why one can be undefined while the metric itself is not.
 _BESIDE = {

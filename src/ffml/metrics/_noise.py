@@ -3,7 +3,7 @@
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.metrics._rates import (
+from ffml.metrics.rates import (
     METRICS,
     demographic_parity_ratio,
     equalized_odds_ratio,

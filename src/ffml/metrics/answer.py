@@ -13,7 +13,6 @@ from ffml.base import Ratio, SensitiveColumn
 from ffml.metrics import _rule
 from ffml.metrics._gaps import NOTIONS
 from ffml.metrics._judgement import undefined_reasons
-from ffml.metrics._rates import labelled
 from ffml.metrics.alarm import Asked, Bound, Tables, column_alarms, notion_alarm
 from ffml.metrics.facts import (
     Groups,
@@ -25,6 +24,7 @@ from ffml.metrics.facts import (
     share,
 )
 from ffml.metrics.labels import SELECTIVE_WORDS, why_unmeasured
+from ffml.metrics.rates import labelled
 from ffml.metrics.verdict import NOT_KEPT, UNMEASURABLE, Evidence, more_people, verdict
 
 MIN_COMPARED = 0.1  # share of people in tasks with several groups, from which tasks are judged too

@@ -7,8 +7,8 @@ import numpy as np
 
 from ffml.base import SensitiveColumn
 from ffml.metrics._gaps import NOTIONS
-from ffml.metrics._rates import accuracy, balanced_accuracy, divide, labelled
 from ffml.metrics.labels import label_shares, why_unmeasured
+from ffml.metrics.rates import accuracy, balanced_accuracy, divide, labelled
 
 MIN_PEOPLE = 30  # a smaller group is too small to tell: it is named, and not compared
 

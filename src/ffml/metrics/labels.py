@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ffml.metrics._rates import UNKNOWN
+from ffml.metrics.rates import UNKNOWN
 
 MIN_LABELS = 20  # fewer tell little about who gets a label
 SELECTIVE = 0.1  # labels are selective if one decision has less than this part of the other's share

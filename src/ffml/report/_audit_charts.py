@@ -6,12 +6,12 @@ from statistics import NormalDist
 import numpy as np
 
 from ffml import metrics
+from ffml.audit import Audit
 from ffml.base import SensitiveColumn
 from ffml.metrics.phrases import asked_words
-from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._evidence import evidence_chart
-from ffml.report._numbers import listed
-from ffml.runs.audit import Audit
+from ffml.report.charts import DASHES, NUM_COLOURS, Chart, Series
+from ffml.report.numbers import listed
 
 Z = NormalDist().inv_cdf(0.975)
 

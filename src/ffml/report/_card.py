@@ -6,11 +6,11 @@ intervals: no sentence says that a model is fair.
 
 import numpy as np
 
-from ffml.report import _answer, _card_results, _facts, _recipe, _words
-from ffml.report._files import RunView
-from ffml.report._numbers import UNDEFINED, counted, listed
-from ffml.report._warnings import warning_lines
+from ffml.report import _card_results, _facts, _recipe, _words, answer
+from ffml.report._view import RunView
 from ffml.report.markdown import bullets, escape, fenced, items, table
+from ffml.report.notes import warning_lines
+from ffml.report.numbers import UNDEFINED, counted, listed
 
 # Said elsewhere, different each time, or of interest on one machine only.
 _LEFT_OUT = ("Command", "Created", "Seconds", "Path", "Input columns")
@@ -39,8 +39,8 @@ def _title(run: RunView) -> list[str]:
     header = ["everybody decided about", "so far", "now"]
     parts = [
         f"# Model card: {escape(name)}",
-        escape(" ".join(_answer.sentences(run.summary))),
-        table(header, [list(map(escape, row)) for row in _answer.rows(run.summary)]),
+        escape(" ".join(answer.sentences(run.summary))),
+        table(header, [list(map(escape, row)) for row in answer.rows(run.summary)]),
         "Gaps in points. Rates and gaps of the people decided are facts; intervals (95 %) are of"
         " the rule behind them, for the largest difference between any two groups.",
         escape(_words.behind_paragraph(run)),

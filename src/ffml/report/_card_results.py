@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from ffml.report import _gaps, _tables, _words
-from ffml.report._files import RunView
-from ffml.report._numbers import UNDEFINED, counted, interval, listed, percent, rate
+from ffml.report._view import RunView
 from ffml.report.markdown import bullets, escape, table
+from ffml.report.numbers import UNDEFINED, counted, interval, listed, percent, rate
 
 _METRICS = {
     "dp": "Demographic parity (DP) ratio",

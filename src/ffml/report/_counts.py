@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ffml.report._files import RunView
+from ffml.report._view import RunView
 
 COUNTS = ("n", "n_selected", "n_labelled", "n_label_1", "n_selected_label_0", "n_selected_label_1")
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
-from ffml.report._files import RunView
-from ffml.report._numbers import counted, number
+from ffml.report._view import RunView
+from ffml.report.charts import DASHES, NUM_COLOURS, Chart, Series
+from ffml.report.numbers import counted, number
 
 
 def metric_charts(run: RunView) -> list[Chart]:

@@ -9,9 +9,9 @@ from ffml.metrics import GapAlarm
 from ffml.metrics.alarm import column_alarms
 from ffml.metrics.phrases import asked_words
 from ffml.recipe.asked import asked_bounds
-from ffml.report._charts import DASHES, NUM_COLOURS, Chart, Series
 from ffml.report._counts import round_tables
-from ffml.report._files import RunView
+from ffml.report._view import RunView
+from ffml.report.charts import DASHES, NUM_COLOURS, Chart, Series
 
 
 def evidence_charts(run: RunView) -> list[Chart]:

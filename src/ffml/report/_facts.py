@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from ffml.report import _numbers, _recipe, _words
-from ffml.report._files import RunView
+from ffml.report import _recipe, _words, numbers
+from ffml.report._view import RunView
 
 
 def data_facts(run: RunView) -> dict[str, str]:
@@ -54,7 +54,7 @@ def run_facts(run: RunView) -> dict[str, str]:
         "Seed": config.get("seed"),
         "Rounds asked for": config.get("rounds") or "all",
         "Created": config.get("created"),
-        "Seconds": _numbers.number(float(run.summary.get("seconds") or math.nan), 1),
+        "Seconds": numbers.number(float(run.summary.get("seconds") or math.nan), 1),
         "Devices": config.get("devices"),
         "ffml": config.get("ffml_version"),
     } | (config.get("versions") or {})
@@ -78,7 +78,7 @@ def as_text(value: Any) -> str:
     ('—', '0.5', 'a, b', 'yes', '3')
     """
     if value is None or value == "" or value == []:
-        return _numbers.UNDEFINED
+        return numbers.UNDEFINED
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ffml.report._charts import MOST_PLACES, Chart, draw
 from ffml.report._curves import describe
+from ffml.report.charts import MOST_PLACES, Chart, draw
 
 
 def figure(chart: Chart) -> dict[str, Any]:

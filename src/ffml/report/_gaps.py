@@ -6,10 +6,10 @@ import numpy as np
 
 from ffml import metrics
 from ffml.metrics import GapStatistics
+from ffml.metrics.by_column import gaps_by_column, worst_column
 from ffml.report._counts import round_tables
-from ffml.report._files import RunView
-from ffml.report._numbers import percent, points, points_interval, rate
-from ffml.runs.by_column import gaps_by_column, worst_column
+from ffml.report._view import RunView
+from ffml.report.numbers import percent, points, points_interval, rate
 
 NOTIONS = {"demographic-parity": "Decisions", "equalized-odds": "Decisions by label"}
 NUM_WORST_TASKS = 8

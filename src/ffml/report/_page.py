@@ -3,15 +3,15 @@
 from importlib import resources
 from typing import Any
 
-from ffml.report import _answer, _facts, _gaps, _numbers, _recipe, _tables, _words
+from ffml.audit.record import planned_rounds
+from ffml.report import _facts, _gaps, _recipe, _tables, _words, answer, numbers
 from ffml.report._curves import constraint_charts, metric_charts, reliability_chart
 from ffml.report._evidence import evidence_charts
 from ffml.report._figures import figure as _figure
 from ffml.report._figures import lines as _lines
-from ffml.report._files import RunView
 from ffml.report._tiles import tiles, verdicts
-from ffml.report._warnings import warning_lines
-from ffml.runs.record import planned_rounds
+from ffml.report._view import RunView
+from ffml.report.notes import warning_lines
 
 
 def render(run: RunView) -> str:
@@ -31,17 +31,17 @@ def _context(run: RunView) -> dict[str, Any]:
     return {
         "title": f"{config.get('method')} on {_words.data_name(run)}",
         "date": str(config.get("created") or "")[:10],
-        "version": config.get("ffml_version") or _numbers.UNDEFINED,
+        "version": config.get("ffml_version") or numbers.UNDEFINED,
         "interrupted": run.summary.get("status") != "complete",
-        "rounds_done": _numbers.counted(len(run.rounds), "round"),
+        "rounds_done": numbers.counted(len(run.rounds), "round"),
         "rounds_planned": planned_rounds(config),
         "method_summary": config.get("method_summary") or "",
         "wrapper_lines": _recipe.wrapper_lines(run),
         "data_summary": config.get("data", {}).get("summary") or "",
         "warnings": warning_lines(run),
         "verdicts": verdicts(run),
-        "answer": _answer.sentences(run.summary),
-        "answer_rows": _answer.rows(run.summary),
+        "answer": answer.sentences(run.summary),
+        "answer_rows": answer.rows(run.summary),
         "behind": _words.behind_paragraph(run),
         "tiles": tiles(run),
         "reliability": _reliability(run),
@@ -52,7 +52,6 @@ def _context(run: RunView) -> dict[str, Any]:
         "ratios": _gaps.ratio_rows(run),
         "rounds": _tables.round_rows(run, listed),
         "listed_rounds": len(listed) if len(listed) < len(run.rounds) else None,
-        "timed": run.timings is not None,
         "constraint_rows": _tables.constraint_rows(run, listed),
         "settings": _settings(run),
         "metric_figures": [
@@ -75,9 +74,9 @@ def _reliability(run: RunView) -> dict[str, Any] | None:
         return None
     rows = [
         {
-            "people": _numbers.whole(one["people"]),
-            "probability": _numbers.rate(one["probability"]),
-            "label_share": _numbers.rate(one["label_share"]),
+            "people": numbers.whole(one["people"]),
+            "probability": numbers.rate(one["probability"]),
+            "label_share": numbers.rate(one["label_share"]),
         }
         for one in run.summary["reliability"]["bins"]
     ]

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from ffml.report._files import RunView
+from ffml.report._view import RunView
 
 PARTS = {"inner": "Adaptation (inner)", "outer": "Learning (outer)", "model": "Model"}
 

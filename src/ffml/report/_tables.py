@@ -8,10 +8,10 @@ import numpy as np
 from ffml import metrics
 from ffml.metrics.labels import measurable
 from ffml.report._counts import round_tables
-from ffml.report._files import RunView, Table
 from ffml.report._gaps import worst_rounds
-from ffml.report._numbers import UNDEFINED, interval, number, rate, whole
+from ffml.report._view import RunView, Table
 from ffml.report._words import metrics_by_reason
+from ffml.report.numbers import UNDEFINED, interval, number, rate, whole
 
 MIN_VALIDATION_ROWS = 30  # with fewer rows a ratio is mostly noise
 MAX_ROUNDS = 400  # a longer table helps nobody; the files have all of them
@@ -118,12 +118,9 @@ def _intervals(rounds: Table, name: str) -> list[str]:
 
 
 def _timing_cells(run: RunView, some: Table) -> dict[str, list[str]]:
-    """Match timings to rounds by number: an interrupted run may lack the last one."""
-    if run.timings is None:
-        return {}
-    rounds = some.numbers("round")
+    """Match timings to rounds by number."""
     cells = {}
     for name, write in (("seconds", number), ("iterations", whole)):
         values = dict(zip(run.timings.numbers("round"), run.timings.numbers(name), strict=True))
-        cells[name] = [write(values[r]) if r in values else UNDEFINED for r in rounds]
+        cells[name] = [write(values[r]) for r in some.numbers("round")]
     return cells

@@ -5,8 +5,8 @@ from typing import Any
 
 from ffml.metrics import phrases
 from ffml.metrics.phrases import hundred, in_points, known
-from ffml.report._answer import MOST_GROUPS, rate
-from ffml.report._files import RunView
+from ffml.report._view import RunView
+from ffml.report.answer import MOST_GROUPS, rate
 
 _KINDS = {
     "long_run": ("Long-run gap within tasks", "Mean of the signed gaps; opposite ones cancel."),

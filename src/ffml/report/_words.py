@@ -11,8 +11,8 @@ from ffml.metrics.phrases import asked_words
 from ffml.metrics.words import labels_sentence
 from ffml.recipe.asked import asked_bounds
 from ffml.report import _gaps
-from ffml.report._files import RunView
-from ffml.report._numbers import (
+from ffml.report._view import RunView
+from ffml.report.numbers import (
     counted,
     interval,
     listed,

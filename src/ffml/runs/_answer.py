@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from ffml.audit.record import RunRecord, read_record
 from ffml.metrics.answer import answer
 from ffml.metrics.words import sentences
 from ffml.recipe.plain import plain
-from ffml.runs.record import RunRecord, read_record
 from ffml.store import Store
 
 

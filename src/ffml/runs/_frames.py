@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from ffml.report.files import round_row
 from ffml.runs._rounds import rounds_from
-from ffml.runs.files import round_row
 from ffml.store import Store
 
 if TYPE_CHECKING:

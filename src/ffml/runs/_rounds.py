@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ffml.audit.counts import Tables
 from ffml.online.drift import Drift
 from ffml.online.judge import Judgement
 from ffml.online.state import Round
 from ffml.online.waiting import Waiting
-from ffml.runs._tables import Tables
 
 _PLAIN = ("n_rows", "n_support", "n_validation", "n_unlabelled", "iterations", "undefined")
 _ARRAYS = ("constraint", "multipliers", "reliability")

@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ffml.audit import gate
+from ffml.audit.record import RunRecord, read_record
 from ffml.base import FFMLError
-from ffml.runs import gate
-from ffml.runs._labels import LabelsAdded
-from ffml.runs.record import RunRecord, read_record
 from ffml.store import Store, Verification, forget, verify
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from ffml.base import Task
     from ffml.online.state import Round
     from ffml.runs._answer import Answer
+    from ffml.runs._labels import LabelsAdded
     from ffml.runs._session import Session
     from ffml.scoring import Scorer
     from ffml.scoring.model import SavedModel
@@ -89,7 +89,7 @@ class Run:
         return decisions_frame(self.store)
 
     def check(self, **limits: Any) -> list[gate.Finding]:
-        """Compare everybody decided about with limits, see `ffml.runs.gate.check`.
+        """Compare everybody decided about with limits, see `ffml.audit.gate.check`.
 
         Without limits, what the run was asked for is checked.
         """
@@ -126,7 +126,7 @@ class Run:
 
     def label(
         self, data: Any, *, query: str | None = None, id: str | None = None, correct: bool = False
-    ) -> LabelsAdded:
+    ) -> "LabelsAdded":
         """Bring labels of people decided about before: judge again, learn what is due.
 
         Args:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from ffml.base import FFMLError
 from ffml.recipe.plain import to_json
 from ffml.report import RunView, model_card_text, report_text
+from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, table_rows, table_texts
+from ffml.report.summary import run_summary
 from ffml.runs._rounds import rounds_from
-from ffml.runs.files import CARD, CONFIG, REPORT, SUMMARY, table_rows, table_texts
 from ffml.runs.ownership import VIEWS, refuse_links
-from ffml.runs.summary import run_summary
 from ffml.scoring.model import MODEL, model_bytes
 from ffml.store.durable import write_atomically
 

@@ -10,7 +10,7 @@ from ffml.runs._session import Session, decided_rows
 from ffml.store import Decided, Transaction
 from ffml.store import Round as LedgerRound
 
-__all__ = ["Kept", "Session", "kept_round", "rounds_from"]
+__all__ = ["Kept", "Session", "kept_round", "round_document", "rounds_from"]
 
 
 class Kept(NamedTuple):

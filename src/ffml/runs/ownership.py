@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ffml.base import FFMLError
-from ffml.runs.files import CARD, CONFIG, REPORT, SUMMARY, TABLES
+from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, TABLES
 from ffml.scoring.model import MODEL
 from ffml.store.durable import LOCK, refuse_link, temporary, unlink
 

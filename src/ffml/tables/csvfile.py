@@ -7,6 +7,7 @@ before it. A text that begins so and is no number is written with an apostrophe 
 
 import csv
 import io
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -51,6 +52,13 @@ def frame_text(frame: "pd.DataFrame") -> str:
     cells = frame.astype(object).where(frame.notna(), None)
     rows = cells.itertuples(index=False, name=None)
     return csv_text([frame.columns, *([_six_digits(value) for value in row] for row in rows)])
+
+
+def number_cell(value: Any) -> Any:
+    """Format a number for a table: six decimals, nothing where undefined."""
+    if isinstance(value, (str, int, np.integer)):
+        return value
+    return "" if math.isnan(value) else f"{float(value):.6f}"
 
 
 def guarded_batch(batch: "pa.RecordBatch") -> "pa.RecordBatch":

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ffml.metrics import comparisons, long_run_weights, round_gaps, typical_weights
-from ffml.metrics._rates import divide
+from ffml.metrics.rates import divide
 
 RATIOS = {"dp_of_ceiling": ("dp", "dp_ceiling"), "eo_of_ceiling": ("eo", "eo_ceiling")}
 EVENNESS = ("squared_gap", "long_run_gap", *RATIOS)

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ffml.audit.counts import Tables
 from ffml.base import FFMLError
 from ffml.online.state import Round
 from ffml.recipe.build import Experiment
 from ffml.recipe.plain import plain
 from ffml.recipe.saved import versions
-from ffml.runs.history import history_arrays, history_document, rounds_from
+from ffml.runs.keeping import round_document, rounds_from
+from ffml.store import Round as LedgerRound
 from ffml.store import durable
 from ffml.store.container import Contents, pack, read_keyed
 from ffml.studies.compare._evenness import gap_columns
@@ -85,22 +87,38 @@ def packed_cell(
     cell: RunSpec, experiment: Experiment, rounds: Sequence[Round], seconds: float
 ) -> bytes:
     """Make the file of a finished cell: its rounds, to the last bit."""
-    document = {
+    document: dict[str, Any] = {
         "kind": "cell",
         "key": cell.key,
         "config": plain(cell.config.to_json()),
         "settings": plain(cell.config.settings),
         "constraint_names": experiment.problem.constraint_names,
         "groups": {c.name: c.groups for c in experiment.loop.schema.sensitive},
-        "history": history_document(rounds),
+        "tasks": [record.task for record in rounds],
+        "rounds": [round_document(record) for record in rounds],
         "seconds": seconds,
         "versions": versions(),
     }
-    return pack(document, history_arrays(rounds)).data
+    tables = {
+        f"tables.{i}": np.stack([record.tables[column] for record in rounds])
+        for i, column in enumerate(document["groups"])
+    }
+    return pack(document, tables).data
+
+
+def _rounds(contents: Contents) -> list[Round]:
+    """Read the rounds of a cell back."""
+    document, arrays = contents
+    tables = {column: arrays[f"tables.{i}"] for i, column in enumerate(document["groups"])}
+    kept = [
+        LedgerRound(t, task, "learned", one)
+        for t, (task, one) in enumerate(zip(document["tasks"], document["rounds"], strict=True), 1)
+    ]
+    return rounds_from(kept, Tables(tables, {}))
 
 
 def _rows(cell: RunSpec, contents: Contents) -> list[dict[str, Any]]:
-    rounds = rounds_from(contents.document["history"], contents.arrays)
+    rounds = _rounds(contents)
     names = contents.document["constraint_names"]
     tables = {name: np.stack([r.tables[name] for r in rounds]) for name in rounds[0].tables}
     gaps = gap_columns(tables, contents.document["groups"])

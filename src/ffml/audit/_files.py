@@ -3,15 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+from ffml.audit._judge import Audit, group_rows
+from ffml.audit.gate import to_document
 from ffml.base import FFMLError
 from ffml.metrics import GapAlarm
 from ffml.metrics.labels import measurable
 from ffml.recipe.plain import plain, to_json
-from ffml.runs.audit._judge import Audit, group_rows
-from ffml.runs.files import cell
-from ffml.runs.gate import to_document
 from ffml.store.durable import write_atomically
-from ffml.tables.csvfile import table_text
+from ffml.tables.csvfile import number_cell, table_text
 
 AUDIT, GROUPS, REPORT = "audit.json", "groups.csv", "report.html"
 
@@ -55,7 +54,7 @@ def write_audit(audit: Audit, folder: Path) -> None:
         counts = measurable(audit.decisions.counts[column.name])
         for t, task in enumerate(audit.decisions.tasks):
             for row in group_rows(counts[t], column.groups, known):
-                values = {name: cell(value) for name, value in row.items()}
+                values = {name: number_cell(value) for name, value in row.items()}
                 rows.append({"round": t + 1, "task": task, "column": column.name} | values)
     write_atomically(folder / GROUPS, table_text(rows))
     write_atomically(folder / AUDIT, to_json(audit_document(audit)))

@@ -3,8 +3,8 @@
 Nothing is learned, and nothing here needs JAX.
 """
 
-from ffml.runs.audit._files import REPORT, audit_document, audit_folder, write_audit
-from ffml.runs.audit._judge import Audit, ColumnAudit, Limits, audit_decisions, check_limits
+from ffml.audit._files import REPORT, audit_document, audit_folder, write_audit
+from ffml.audit._judge import Audit, ColumnAudit, Limits, audit_decisions, check_limits
 
 __all__ = [
     "REPORT",

@@ -8,11 +8,11 @@ import numpy as np
 from ffml import metrics
 from ffml.base import SensitiveColumn
 from ffml.metrics.answer import Asked, answer
+from ffml.metrics.by_column import by_column
 from ffml.metrics.labels import measurable
 from ffml.metrics.reliability import reliability
 from ffml.metrics.summary import summarise
 from ffml.online.state import Round
-from ffml.runs.by_column import by_column
 
 LABEL_FREE = ("dp", "disc", "dbc", "collapsed")  # columns of a round that need no label, by prefix
 

@@ -131,6 +131,7 @@ def divide(numerator: Array, denominator: Array) -> Any:
 
 
 def has_rows(table: np.ndarray) -> np.ndarray:
+    """Tell which groups have people."""
     return table.sum((-2, -1)) > 0
 
 

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ffml.audit.counts import Tables, tables_of
 from ffml.base import FFMLError, Ratio, SensitiveColumn
 from ffml.metrics.phrases import favourable_words
 from ffml.recipe.asked import asked_bounds
 from ffml.recipe.schemas import schema_from
-from ffml.runs._tables import Tables, tables_of
 from ffml.store import Round, Store
 
 COMPLETE, INTERRUPTED = "complete", "interrupted"

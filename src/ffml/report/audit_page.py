@@ -5,15 +5,15 @@ from pathlib import PurePath
 from typing import Any
 
 from ffml import metrics
+from ffml.audit import Audit
+from ffml.audit.gate import to_document
 from ffml.metrics.phrases import asked_words
 from ffml.metrics.words import labels_sentence
 from ffml.report._audit_charts import audit_charts, gaps_with_intervals
 from ffml.report._figures import figure
 from ffml.report._gaps import NOTIONS, gap_cells
-from ffml.report._numbers import counted, interval, listed, points, points_interval, rate
 from ffml.report._tables import MAX_ROUNDS
-from ffml.runs.audit import Audit
-from ffml.runs.gate import to_document
+from ffml.report.numbers import counted, interval, listed, points, points_interval, rate
 
 
 def render_audit(audit: Audit) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ffml.report._files import RunView
-from ffml.report._numbers import counted
+from ffml.report._view import RunView
+from ffml.report.numbers import counted
 
 
 def warning_lines(run: RunView) -> list[str]:

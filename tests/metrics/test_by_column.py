@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ffml.base import SensitiveColumn
-from ffml.runs.by_column import by_column, gaps_by_column, worst_column
+from ffml.metrics.by_column import by_column, gaps_by_column, worst_column
 
 SEX, RARE = SensitiveColumn("sex", ("f", "m")), SensitiveColumn("rare", ("no", "yes"))
 

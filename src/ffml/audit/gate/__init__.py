@@ -3,11 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from ffml.base import FFMLError, Ratio
-from ffml.metrics import NOTIONS
-from ffml.metrics.verdict import UNMEASURABLE
-from ffml.runs.gate._asked import findings_of, violation_finding
-from ffml.runs.gate._finding import (
+from ffml.audit.gate._asked import findings_of, violation_finding
+from ffml.audit.gate._finding import (
     ANSWERS,
     EXIT_CODES,
     FACT,
@@ -18,7 +15,10 @@ from ffml.runs.gate._finding import (
     VIOLATED,
     Finding,
 )
-from ffml.runs.record import RunRecord
+from ffml.audit.record import RunRecord
+from ffml.base import FFMLError, Ratio
+from ffml.metrics import NOTIONS
+from ffml.metrics.verdict import UNMEASURABLE
 
 __all__ = [
     "EXIT_CODES",

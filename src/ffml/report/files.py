@@ -1,14 +1,11 @@
 """How the files of a run look: the lines of its tables, and its JSON."""
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ffml import metrics
 from ffml.base import Schema
-from ffml.tables.csvfile import table_text
+from ffml.tables.csvfile import number_cell, table_text
 
 if TYPE_CHECKING:  # it brings JAX, and tables can be written without
     from ffml.online.state import Round
@@ -54,12 +51,12 @@ def round_row(record: "Round", constraint_names: Iterable[str]) -> dict[str, Any
         "n_validation": record.n_validation,
         "n_unlabelled": record.n_unlabelled,
     }
-    row |= {k: cell(v) for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
+    row |= {k: number_cell(v) for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
     for i, name in enumerate(constraint_names):
-        row[f"constraint:{name}"] = cell(record.constraint[i])
-        row[f"multiplier:{name}"] = cell(record.multipliers[i])
-        row[f"violation:{name}"] = cell(record.violation[i])
-        row[f"clipped_violation:{name}"] = cell(record.clipped_violation[i])
+        row[f"constraint:{name}"] = number_cell(record.constraint[i])
+        row[f"multiplier:{name}"] = number_cell(record.multipliers[i])
+        row[f"violation:{name}"] = number_cell(record.violation[i])
+        row[f"clipped_violation:{name}"] = number_cell(record.clipped_violation[i])
     row["drift"] = "; ".join(f"{found.column}: {found.text}" for found in record.drift)
     row["undefined"] = "; ".join(f"{name}: {why}" for name, why in record.undefined.items())
     return row
@@ -69,7 +66,7 @@ def group_rows(record: "Round", schema: Schema) -> list[dict[str, Any]]:
     """The lines of groups.csv for one round."""
     return [
         {"round": record.round, "task": record.task, "column": column.name}
-        | {name: cell(value) for name, value in row.items()}
+        | {name: number_cell(value) for name, value in row.items()}
         for column in schema.sensitive
         for row in metrics.group_rows(record.tables[column.name], column.groups)
     ]
@@ -82,10 +79,3 @@ def timing_row(record: "Round") -> dict[str, Any]:
         "seconds": f"{record.seconds:.4f}",
         "iterations": record.iterations,
     }
-
-
-def cell(value: Any) -> Any:
-    """Format a number for a table: six decimals, nothing where undefined."""
-    if isinstance(value, (str, int, np.integer)):
-        return value
-    return "" if math.isnan(value) else f"{float(value):.6f}"

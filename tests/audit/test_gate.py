@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from ffml.runs.generations import FOLDER, generation_name
 
-from ffml.base import FFMLError
-from ffml.store.container import pack
-from ffml.runs.gate import (
+from ffml.audit.gate import (
     EXIT_CODES,
     FACT,
     MET,
@@ -20,7 +19,8 @@ from ffml.runs.gate import (
     to_document,
     verdict,
 )
-from ffml.runs.generations import FOLDER, generation_name
+from ffml.base import FFMLError
+from ffml.store.container import pack
 
 CONSTRAINT = [[0.1, -0.2], [-0.1, 0.3], [np.nan, np.nan], [-0.1, -0.1], [0, 0], [0, 0]]
 

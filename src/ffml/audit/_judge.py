@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml import metrics
+from ffml.audit.gate import Finding, limits
+from ffml.audit.gate._asked import notion_findings
 from ffml.base import FFMLError, Ratio
 from ffml.metrics import NOTIONS, GapAlarm, GapStatistics
 from ffml.metrics.alarm import column_alarms
 from ffml.metrics.answer import answer
 from ffml.metrics.labels import measurable
 from ffml.metrics.phrases import favourable_words
-from ffml.runs.gate import Finding, limits
-from ffml.runs.gate._asked import notion_findings
 from ffml.tables import Decisions
 
 DEFAULT_NOTION = "demographic-parity"

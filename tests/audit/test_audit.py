@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+from ffml.audit import Limits, audit_decisions
 from ffml.base import FFMLError
 from ffml.metrics import contingency_table, labelled
-from ffml.runs.audit import Limits, audit_decisions
 from ffml.tables import DecisionRoles, open_table, read_decisions
 
 HEADER = ["month", "sex", "region", "approved", "repaid"]

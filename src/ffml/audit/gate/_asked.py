@@ -5,11 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ffml.base import Ratio
-from ffml.metrics import MIN_TASKS, phrases, words
-from ffml.metrics.alarm import Asked, alarm_sentence
-from ffml.metrics.answer import answer
-from ffml.runs.gate._finding import (
+from ffml.audit.gate._finding import (
     ANSWER_OF,
     FACT,
     MET,
@@ -20,7 +16,11 @@ from ffml.runs.gate._finding import (
     finite,
     unmeasured,
 )
-from ffml.runs.record import RunRecord
+from ffml.audit.record import RunRecord
+from ffml.base import Ratio
+from ffml.metrics import MIN_TASKS, phrases, words
+from ffml.metrics.alarm import Asked, alarm_sentence
+from ffml.metrics.answer import answer
 
 
 def findings_of(
