@@ -1,7 +1,9 @@
 """``ffml run``: its options, and what they say together."""
 
+import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -164,7 +166,7 @@ def run(
         keep_features=keep_features,
         quiet=quiet,
         as_json=json_output,
-        command=_command(found.sql_url),
+        command=_command(sys.argv[1:]),
     )
 
 
@@ -179,14 +181,17 @@ def _plugins(files: list[Path] | None) -> dict[str, str]:
     return load_plugins(files or ())
 
 
-def _command(sql_url: str | None) -> str:
-    """Return the command as typed, but for what a database's address keeps secret."""
-    from ffml.tables import public_url
+def _command(words: Sequence[str]) -> str:
+    """Return the command as typed, but for what addresses keep secret.
 
-    words = ["ffml", *sys.argv[1:]]
-    if sql_url:
-        words = [word.replace(sql_url, public_url(sql_url)) for word in words]
-    return shlex.join(words)
+    >>> _command(["run", "loans.csv", "--out=postgresql://ann:secret@db/credit?run=loans"])
+    "ffml run loans.csv '--out=postgresql://db/credit?run=loans'"
+    """
+    from ffml.border import public_address
+
+    parts = (re.fullmatch("(--[a-z-]+=)?(.*)", word, re.DOTALL) for word in words)
+    public = [(part[1] or "") + public_address(part[2]) for part in parts if part]
+    return shlex.join(["ffml", *public])
 
 
 def _refuse_settings(context: typer.Context) -> None:
