@@ -3,12 +3,12 @@
 import re
 import shlex
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 from conftest import STRICT_PYTHON
+from inside import run_inside
 from typer.testing import CliRunner
 
 from ffml.cli import app
@@ -41,15 +41,7 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
     if not found or page.name in WITH_COMMANDS:
         pytest.skip("no Python on this page, or it is run with the commands in between")
     code = f"\nprint({END!r})\n".join(code for code, _ in found)
-    done = subprocess.run(
-        [*STRICT_PYTHON, "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=1800,
-    )
-    assert done.returncode == 0, done.stderr
-    printed = done.stdout.split(f"{END}\n")
+    printed = printed_by(code, tmp_path).split(f"{END}\n")
     assert len(printed) == len(found)
     for shown, (_, expected) in zip(printed, found, strict=True):
         assert not expected or shown == expected
@@ -60,20 +52,27 @@ def test_a_page_runs_from_its_top_to_its_end(name, tmp_path):
     """Python and commands in their order; each command ends well."""
     pattern = r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?"
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    before, shown = "", ""
+    before = ""
     for language, block, expected in re.findall(pattern, text, re.MULTILINE | re.DOTALL):
-        if language == "python":
-            words = [[*STRICT_PYTHON, "-c", f"{before}\n{block}"]]
-            before += f"{block}\n"
+        if language == "sh":
+            shown = "".join(run_inside(tmp_path, *words) for words in commands(block))
         else:
-            words = [[sys.executable, "-m", *shlex.split(line)] for line in block.splitlines()]
-        for line in words:
-            done = subprocess.run(
-                line, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300
-            )
-            assert done.returncode == 0, (line, done.stderr, done.stdout)
-            shown = done.stdout
+            shown = printed_by(f"{before}\n{block}", tmp_path)
+            before += f"{block}\n"
         assert not expected or shown == expected
+
+
+def commands(block):
+    """Return the words of each command after ``ffml``."""
+    return [shlex.split(line)[1:] for line in block.splitlines()]
+
+
+def printed_by(code, folder):
+    """Run Python in a process of its own, where nothing may warn."""
+    words = [*STRICT_PYTHON, "-c", code]
+    done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", timeout=1800)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @cache
