@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ffml.base import SensitiveColumn, Task
+from ffml.base import FFMLError, SensitiveColumn, Task
 from ffml.online.judge import Decided, judge_decisions
 from ffml.online.learn import learn_due
 from ffml.online.loop import absorb
@@ -46,9 +46,9 @@ def add_labels(session: Session, labels: Labels, correct: bool, who: str) -> Lab
         for name in learned:
             ledger.set_status(name, "learned")
         version = session.version
-        opened = [row for row in session.store.rounds() if row.status == "open"]
-        for row in opened:
-            if row.task in placement.tasks:
+        for task in dict.fromkeys(placement.tasks):
+            row = session.store.round_of(task)
+            if row is not None and row.status == "open":
                 state, done = _absorbed(session, ledger, state, row)
                 learned += done
         if state is not before:
@@ -123,10 +123,12 @@ def _code(column: SensitiveColumn, group: str | None) -> int:
 def _judge(session: Session, ledger: Transaction, state: LoopState, one: Waiting) -> LoopState:
     """Judge a round again, and move the sums of violations by what has changed."""
     loop = session.loop
-    document = next(r.document for r in session.store.rounds() if r.task == one.task.name)
+    row = session.store.round_of(one.task.name)
+    if row is None:
+        raise FFMLError(f"{session.store.name} has lost task {one.task.name!r}; see 'ffml verify'")
     judgement = judge_decisions(loop.problem, loop.schema, one.task, one.decided)
-    after, change, clipped = judged_again(document, judgement, one)
-    ledger.put_round(one.task.name, "decided", after)
+    after, change, clipped = judged_again(row.document, judgement, one)
+    ledger.put_round(row.task, row.status, after)
     return state._replace(
         violation=state.violation + change, clipped_violation=state.clipped_violation + clipped
     )

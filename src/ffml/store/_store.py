@@ -114,6 +114,23 @@ class Store:
                 Round(row.round, row.task, row.status, _json.decode(row.document)) for row in rows
             ]
 
+    def round_of(self, task: str) -> Round | None:
+        """Return a task by its name; None if nobody of it was decided about."""
+        with self._reading() as connection:
+            return _read.round_of(connection, task)
+
+    def tasks(self) -> list[str]:
+        """Name all tasks in their order."""
+        with self._reading() as connection:
+            return [*_read.task_names(connection).values()]
+
+    def last_task(self) -> str | None:
+        """Name the newest task that came whole; None before the first."""
+        table = _schema.rounds
+        newest = sa.select(table.c.task).where(table.c.status != "open")
+        with self._reading() as connection:
+            return connection.scalar(newest.order_by(table.c.round.desc()).limit(1))
+
     def cells(self) -> dict[int, dict[str, Any]]:
         """Return the combinations of groups that occur, by number."""
         with self._reading() as connection:
