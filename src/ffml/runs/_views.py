@@ -47,15 +47,15 @@ def keep_alarms(run: "Run", summary: dict[str, Any]) -> None:
             ledger.put_document("alarms", raised)
 
 
-def write_views(run: "Run") -> Path | None:
-    """Write all views of a run in a folder; return the report's path."""
+def write_views(run: "Run", anew: bool = False) -> Path | None:
+    """Write all views of a run in a folder, or only stale ones; return the report's path."""
     summary = summary_of(run)
     keep_alarms(run, summary)
     folder = run.folder
     if folder is None:
         return None
     summary["head"] = run.store.head
-    if is_fresh(folder, summary):
+    if not anew and is_fresh(folder, summary):
         return folder / REPORT
     refuse_links(folder)
     view = view_of(run, summary)
@@ -92,7 +92,7 @@ def is_fresh(folder: Path, summary: dict[str, Any]) -> bool:
 def write_report(run: "Run", path: str | Path | None) -> Path:
     """Write the report alone."""
     if path is None:
-        report = write_views(run)
+        report = write_views(run, anew=True)
         if report is None:
             raise FFMLError("this run is in a database; say where to write its report (--out)")
         return report
