@@ -160,15 +160,13 @@ def play(
     """
     from ffml.audit.record import planned_rounds
 
-    session, status, played = run.session(), "complete", 0
+    status, played, who = "complete", 0, "update" if now else "run"
     planned = planned_rounds(run.config) if not now else stream.num_tasks
-    with Live(console, session, stream, planned, short=now) as live:
+    with run.learning() as session, Live(console, session, stream, planned, short=now) as live:
         live.progress.update(live.bar, completed=0 if now else session.state.round)
         try:
-            with run.store.learning():
-                who = "update" if now else "run"
-                for _ in session.update(stream, who, live, most):
-                    played += 1
+            for _ in session.update(stream, who, live, most):
+                played += 1
         except KeyboardInterrupt:
             status = "interrupted"
         except FFMLError:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ffml.base import Schema, Stream, Task
+from ffml.base import FFMLError, Schema, Stream, Task
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
 from ffml.online.judge import Decided as Decision
@@ -87,19 +87,17 @@ class Session:
             watcher: is told of rounds, see `ffml.runs.Watcher`.
             most: how many tasks of the stream count; None: all.
         """
-        known = {row.task: row for row in self.store.rounds()}
-        before = list(known)
+        before = self.store.tasks()
         keep_features = bool(self.store.document("keep_features"))
         for task in islice(stream.tasks(), most):
-            if task.name in known:
-                self._take_labels(known[task.name], task, who)
+            if known := self.store.round_of(task.name):
+                self._take_labels(known, task, who)
                 continue
             if who != "run":
                 refuse_disorder(task.name, before)
             if watcher is not None:
                 watcher.working_on(task)
             record = self.play(task, who, keep_features)
-            known[task.name] = LedgerRound(len(known) + 1, task.name, "", {})
             if watcher is not None:
                 watcher.show(record)
             yield record
@@ -135,7 +133,13 @@ class Session:
         return record
 
     def put_state(self, ledger: Transaction, state: LoopState, number: int | None = None) -> int:
-        """Write a state as the next version; return its number."""
+        """Write a state as the next version; return its number.
+
+        Raises:
+            FFMLError: somebody has learned since this session began; nothing of theirs is undone.
+        """
+        if self.store.version_number != self.version:
+            raise FFMLError(f"somebody else has learned in {self.store.name}; do it again")
         saved = self._writer.write(state)
         return ledger.put_version(
             {"round": state.round}, saved.data, saved.parts, saved.new, number

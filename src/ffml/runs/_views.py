@@ -38,12 +38,12 @@ def summary_of(run: "Run") -> dict[str, Any]:
     return summary | {"extra": extra, "head": record.head}
 
 
-def write_views(run: "Run") -> Path | None:
-    """Write all views of a run in a folder; return the report's path."""
+def write_views(run: "Run", anew: bool = False) -> Path | None:
+    """Write all views of a run in a folder, or only stale ones; return the report's path."""
     summary, folder = summary_of(run), run.folder
     if folder is None:
         return None
-    if is_fresh(folder, summary):
+    if not anew and is_fresh(folder, summary):
         return folder / REPORT
     refuse_links(folder)
     view = view_of(run, summary)
@@ -80,7 +80,7 @@ def is_fresh(folder: Path, summary: dict[str, Any]) -> bool:
 def write_report(run: "Run", path: str | Path | None) -> Path:
     """Write the report alone."""
     if path is None:
-        report = write_views(run)
+        report = write_views(run, anew=True)
         if report is None:
             raise FFMLError("this run is in a database; say where to write its report (--out)")
         return report

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from ffml.base import FFMLError
 from ffml.border import one_of
 from ffml.store import _chain, _json, _schema
-from ffml.store._values import Counts, Version
+from ffml.store._values import Counts, Round, Version
 
 _KINDS: dict[str, tuple[str, Any]] = {  # column -> SQL, what stands for NULL
     "seq": ("d.seq", 0),
@@ -43,6 +43,13 @@ def task_names(connection: sa.Connection) -> dict[int, str]:
     table = _schema.rounds
     select = sa.select(table.c.round, table.c.task).order_by(table.c.round)
     return {row[0]: row[1] for row in connection.execute(select)}
+
+
+def round_of(connection: sa.Connection, task: str) -> Round | None:
+    """Return a task by its name."""
+    table = _schema.rounds
+    row = connection.execute(sa.select(table).where(table.c.task == task)).first()
+    return row and Round(row.round, row.task, row.status, _json.decode(row.document))
 
 
 def counts(connection: sa.Connection) -> Counts:

@@ -96,10 +96,10 @@ def earlier_period(name: str, played: Sequence[str]) -> str | None:
     >>> earlier_period("2023-05", ["2024-07", "2024-08"]), earlier_period("site 7", ["site 8"])
     ('2024-08', None)
     """
+    if not (own := _all_moments([name], None)):
+        return None
     found = [(m[0], p) for p in played if (m := _all_moments([name, p], None)[1:])]
-    own = _all_moments([name], None)
-    later = [(moment, p) for moment, p in found if own and moment > own[0]]
-    return max(later)[1] if later else None
+    return max(((moment, p) for moment, p in found if moment > own[0]), default=(None, None))[1]
 
 
 def empty_periods(names: Sequence[str]) -> list[str]:
