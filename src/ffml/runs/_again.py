@@ -54,7 +54,7 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
         raise FFMLError(
             f"id {first!r} of task {task.name!r} has label {int(labels[first])} in the ledger and "
             f"{arrived[first]} now ({len(contradictions)} such); if the new labels are right, give "
-            "them to 'ffml label --correct'"
+            "them to `ffml label --correct`"
         )
     ids = list(arrived)
     return Again(

@@ -53,7 +53,8 @@ def _again(run: "Run", session: Session, event: Event, tables: dict[str, Task] |
     """Do once more what an event did."""
     written = event.document
     if event.what.startswith("round ") and "decisions" in written:
-        number = int(next(iter(written["rounds"])))
+        task = event.what.partition(": ")[2]
+        number = next(row.round for row in run.store.rounds() if row.task == task)
         session.play(_task(run, number, tables), event.who)
     elif "labels" in written:
         first, count = written["labels"]

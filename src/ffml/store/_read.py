@@ -85,10 +85,10 @@ def decisions(
 
 def labels_of(connection: sa.Connection, number: int) -> dict[str, np.ndarray]:
     """Return labels that came later to a round."""
-    names = ("id", "label", "decision", "at")
+    names = ("seq", "id", "label", "decision", "at")
     rows = connection.execute(
         sa.text(
-            "select d.id, l.label, l.decision, e.at from labels l "
+            "select l.seq, d.id, l.label, l.decision, e.at from labels l "
             "join decisions d on d.seq = l.decision join events e on e.seq = l.event "
             "where d.round = :round order by l.seq"
         ),
