@@ -81,7 +81,9 @@ def check(
             )
     findings = [_rounds_finding(run, allow_unfinished)]
     if asked:
-        findings += findings_of(run, asked, run.tasks)
+        own = {notion for notion, bound in asked if (notion, bound) in run.asked}
+        raised = [alarm for alarm in run.raised if alarm["notion"] in own]
+        findings += findings_of(run, asked, run.tasks, raised=raised)
     if max_violation is not None:
         findings.append(violation_finding(run, max_violation))
     return findings
