@@ -63,7 +63,7 @@ def load_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     record, session = run.record, run.session()
     outcomes = _outcomes(config["data"].get("labels", {}))
     preprocessor = Preprocessor.from_json(preprocessing)
-    rounds = rounds_from(record.kept, record.counts)
+    rounds = rounds_from(record.kept, record.counts, record.columns)
     attributes: dict[str, Any] = {
         "_config": session.config,
         "schema_": session.schema,

@@ -122,7 +122,8 @@ class Session:
             status = (
                 "decided" if any(one.round == state.round for one in state.waiting) else "learned"
             )
-            document = round_document(record) | {"columns": prints.columns}
+            missing = None if task.missing is None else task.missing.tolist()
+            document = round_document(record) | {"columns": prints.columns, "missing": missing}
             number = ledger.put_round(task.name, status, document)
             x = task.x if keep_features else None
             people = decided_rows(self.schema, task, prints, record.decided, self.version, x)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def summary_of(run: "Run") -> dict[str, Any]:
     """Say in numbers what a run came to, as summary.json does."""
     record, names = run.record, run.session().loop.problem.constraint_names
-    rounds = rounds_from(record.kept, record.counts)
+    rounds = rounds_from(record.kept, record.counts, record.columns)
     if not rounds:
         raise FFMLError(f"{run.store.name} has no round done yet; let it finish one first")
     asked = record.asked or [(notion, None) for notion in record.config["notions"]]
@@ -50,7 +50,7 @@ def write_views(run: "Run", anew: bool = False) -> Path | None:
     session = run.session()
     names, schema = session.loop.problem.constraint_names, session.schema
     record = run.record
-    rounds = rounds_from(record.kept, record.counts)
+    rounds = rounds_from(record.kept, record.counts, record.columns)
     try:
         write_atomically(folder / CONFIG, to_json(record.config))
         for name, text in table_texts(rounds, names, schema, header=True).items():
@@ -99,7 +99,7 @@ def view_of(run: "Run", summary: dict[str, Any]) -> RunView:
     """Return what the report knows about a run."""
     record, session = run.record, run.session()
     names, schema = session.loop.problem.constraint_names, session.schema
-    tables = table_rows(rounds_from(record.kept, record.counts), names, schema)
+    tables = table_rows(rounds_from(record.kept, record.counts, record.columns), names, schema)
     preprocessing = run.store.document("preprocessing") or {}
     inputs = tuple(str(column["name"]) for column in preprocessing.get("columns", ()))
     return RunView.of(record.config, json.loads(to_json(summary)), tables, inputs)

@@ -5,6 +5,7 @@ transaction. What is said of the past is summed by SQL; ``verify`` finds what wa
 """
 
 from ffml.border import public_address
+from ffml.store._chain import person_hash
 from ffml.store._files import holds_run, locked
 from ffml.store._forget import forget
 from ffml.store._store import Store
@@ -38,6 +39,7 @@ __all__ = [
     "forget",
     "holds_run",
     "locked",
+    "person_hash",
     "public_address",
     "verify",
 ]

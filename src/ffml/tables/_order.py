@@ -35,6 +35,17 @@ def refuse_disorder(column: str, tasks: Sequence[str]) -> None:
     )
 
 
+def in_time_order(column: str, tasks: Sequence[str]) -> list[str]:
+    """Put tasks that are named by times in their order; others stay as they come.
+
+    >>> in_time_order("month", ["2024-02", "2024-01"]), in_time_order("site", ["b", "a"])
+    (['2024-01', '2024-02'], ['b', 'a'])
+    """
+    _refuse_twins(column, tasks)
+    moments = _all_moments(tasks, None)
+    return [task for _, task in sorted(zip(moments, tasks, strict=True))] if moments else [*tasks]
+
+
 def _refuse_twins(column: str, tasks: Sequence[str]) -> None:
     names: dict[str, str] = {}
     for task in tasks if _all_moments(tasks, None) else ():
