@@ -52,9 +52,10 @@ def _given(run: "Run", data: Any) -> dict[str, Task]:
 def _again(run: "Run", session: Session, event: Event, tables: dict[str, Task] | None) -> None:
     """Do once more what an event did."""
     written = event.document
-    if event.what.startswith("round ") and "decisions" in written:
-        number = int(next(iter(written["rounds"])))
-        session.play(_task(run, number, tables), event.who)
+    if event.what.startswith("round") and "decisions" in written:
+        done = len(session.store.rounds())  # others of the event were learned from only
+        for number in sorted(int(one) for one in written["rounds"] if int(one) > done):
+            session.play(_task(run, number, tables), event.who)
     elif "labels" in written:
         first, count = written["labels"]
         add_labels(session, _labels(run, range(first, first + count)), True, event.who)
