@@ -11,6 +11,7 @@ is at work.
 """
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -192,7 +193,7 @@ def undisturbed(base, context):
         times = []
         while not times or times[-1][1] != "end":
             times.append(ours.recv())
-    spans = [after[2] - before[2] for before, after in zip(times, times[1:], strict=False)]
+    spans = [after[2] - before[2] for before, after in itertools.pairwise(times)]
     return outcome(base / "alone"), spans
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
 from ffml.runs._people import fingerprints, names_of
-from ffml.runs._session import group_names
+from ffml.runs._played import group_names
 from ffml.scoring import Scorer, prepare
 from ffml.scoring.model import preprocessor_of
 from ffml.store import Decided, Round, Store

@@ -1,5 +1,6 @@
 """Learn a run again, event by event, and compare the bytes that it ends with."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ from ffml.online.loop import start
 from ffml.runs._further import further_tasks
 from ffml.runs._labels import add_labels
 from ffml.runs._people import fingerprints
-from ffml.runs._session import Session, first_inputs, group_names
-from ffml.store import Decided, Event, Labels, Store
+from ffml.runs._played import group_names
+from ffml.runs._session import Session, first_inputs
+from ffml.store import Decided, Event, Labels, Round, Store
 
 if TYPE_CHECKING:
     from ffml.runs._run import Run
@@ -59,27 +61,35 @@ def _again(run: "Run", session: Session, event: Event, tables: dict[str, Task] |
     """Do once more what an event did."""
     written = event.document
     if "decisions" in written:
-        people = _People(run, range(written["decisions"][0], sum(written["decisions"])), tables)
-        if event.who == "decide":
-            _decide(session, people)
-        else:
-            session.play(people.task(), event.who)
+        numbers = range(written["decisions"][0], sum(written["decisions"]))
+        for people in _by_round(run, numbers, tables):
+            if event.who == "decide":
+                _decide(session, people)
+            else:
+                session.play(people.task(), event.who)
     elif "labels" in written:
         first, count = written["labels"]
         add_labels(session, _labels(run, range(first, first + count)), True, event.who)
 
 
-class _People:
-    """Those of one event, in the ledger's order and as they were known then."""
+def _by_round(run: "Run", numbers: range, tables: dict[str, Task] | None) -> "Iterator[_People]":
+    """Return the people of an event, task by task."""
+    wanted = run.store.rounds_between(numbers.start, numbers.stop - 1)
+    rows = {row.round: row for row in run.store.rounds()}
+    return (_People(run, rows[number], numbers, tables) for number in wanted)
 
-    def __init__(self, run: "Run", numbers: range, tables: dict[str, Task] | None) -> None:
+
+class _People:
+    """Those of one event and task, in the ledger's order and as they were known then."""
+
+    def __init__(
+        self, run: "Run", row: Round, numbers: range, tables: dict[str, Task] | None
+    ) -> None:
         self.run = run
-        columns = ("round", "id", "cell", "content", "version", "probability", "decision")
-        kept = run.store.decisions(columns=("seq", *columns, "unpriced", "first_label", "x"))
-        some = np.isin(kept["seq"], numbers)
+        columns = ("id", "cell", "content", "version", "probability", "decision", "unpriced")
+        kept = run.store.decisions(round=row.round, columns=("seq", *columns, "first_label", "x"))
+        some = (kept["seq"] >= numbers.start) & (kept["seq"] < numbers.stop)
         self.kept = {name: values[some] for name, values in kept.items()}
-        number = int(self.kept["round"][0])
-        row = next(row for row in run.store.rounds() if row.round == number)
         self.name, missing = row.task, row.document.get("missing")
         self.missing = None if missing is None else np.array(missing)
         cells, self.schema = run.store.cells(), run.session().schema
@@ -129,7 +139,7 @@ def _decide(session: Session, people: _People) -> None:
     decided = Decided(
         ids=list(kept["id"]),
         groups=group_names(people.schema, people.groups),
-        version=kept["version"],
+        version=int(kept["version"][0]),
         **{k: kept[k] for k in ("probability", "decision", "unpriced", "content")},
         label=kept["first_label"],
         x=people.x if before is None or before.status == "open" else None,

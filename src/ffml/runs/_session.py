@@ -10,7 +10,7 @@ from ffml.base import FFMLError, Schema, Stream, Task
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
 from ffml.online.judge import Decided as Decision
-from ffml.online.loop import start, step
+from ffml.online.loop import start
 from ffml.online.state import Loop, LoopState, Round
 from ffml.online.waiting import Waiting
 from ffml.recipe.build import Experiment, build_loop
@@ -20,13 +20,12 @@ from ffml.recipe.schemas import schema_from
 from ffml.recipe.sharing import shared_functions
 from ffml.runs._again import given_again, refuse_disorder
 from ffml.runs._answer import keep_alarms
-from ffml.runs._people import Fingerprints, fingerprints, names_of
-from ffml.runs._rounds import round_document
+from ffml.runs._played import play_round
 from ffml.runs._state import StateWriter, read_state
 from ffml.scoring.model import SavedModel
 from ffml.scoring.rules import model_of
-from ffml.store import Decided, Store, Transaction
 from ffml.store import Round as LedgerRound
+from ffml.store import Store, Transaction
 from ffml.tables import Preprocessor
 from ffml.tables.scaling import RunningScaler
 
@@ -114,24 +113,13 @@ class Session:
 
     def play(self, task: Task, who: str, keep_features: bool = False) -> Round:
         """Play one task and make it safe."""
-        prints = fingerprints(task, self.schema)
-        names = names_of(task, prints.rows)
-        task = task._replace(ids=np.array(names, object))
-        state, record = step(self.loop, self.state, task)
+        state, played = play_round(self.loop, self.state, task, self.version, keep_features)
         with self.store.transaction(who, f"round {state.round}: {task.name}") as ledger:
-            status = (
-                "decided" if any(one.round == state.round for one in state.waiting) else "learned"
-            )
-            missing = None if task.missing is None else task.missing.tolist()
-            document = round_document(record) | {"columns": prints.columns, "missing": missing}
-            number = ledger.put_round(task.name, status, document)
-            x = task.x if keep_features else None
-            people = decided_rows(self.schema, task, prints, record.decided, self.version, x)
-            ledger.add_decisions(number, people)
+            number = played.write(ledger, state)
             self._put_learned(ledger, state)
             version = self.put_state(ledger, state, number)
         self.state, self.version = state, version
-        return record
+        return played.record
 
     def put_state(self, ledger: Transaction, state: LoopState, number: int | None = None) -> int:
         """Write a state as the next version; return its number.
@@ -161,41 +149,6 @@ class Session:
         for one in self.state.waiting:
             if not one.learned and one.round not in still:
                 ledger.set_status(one.task.name, "learned")
-
-
-def decided_rows(
-    schema: Schema,
-    task: Task,
-    prints: Fingerprints,
-    decided: Any,
-    version: int,
-    x: np.ndarray | None = None,
-) -> Decided:
-    """Return a task's people for the ledger; rows that were adapted to have no decision."""
-    n = len(task.y)
-    probability, decision, unpriced = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
-    probability[decided.rows] = decided.probabilities
-    decision[decided.rows] = decided.logits > 0
-    unpriced[decided.rows] = decided.unpriced
-    return Decided(
-        ids=[str(name) for name in (() if task.ids is None else task.ids)],
-        groups=group_names(schema, task.groups),
-        version=version,
-        probability=probability,
-        decision=decision,
-        unpriced=unpriced,
-        label=np.asarray(task.y, np.int64),
-        content=prints.rows,
-        x=x,
-    )
-
-
-def group_names(schema: Schema, groups: np.ndarray) -> dict[str, list[str | None]]:
-    """Return each person's groups by column; None where a group is not known."""
-    return {
-        column.name: [column.groups[code] if code >= 0 else None for code in groups[:, i].tolist()]
-        for i, column in enumerate(schema.sensitive)
-    }
 
 
 def first_inputs(

@@ -124,6 +124,13 @@ class Store:
         with self._reading() as connection:
             return [*_read.task_names(connection).values()]
 
+    def rounds_between(self, first: int, last: int) -> list[int]:
+        """Return the rounds of the decisions from one number to another."""
+        table = _schema.decisions
+        with self._reading() as connection:
+            some = sa.select(table.c.round).where(table.c.seq.between(first, last)).distinct()
+            return sorted(connection.scalars(some))
+
     def tasks_done(self) -> int:
         """Count the tasks that are not open any more."""
         table = _schema.rounds
