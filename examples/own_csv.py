@@ -1,20 +1,12 @@
-"""Your own CSV: look at it, learn from it, gate it, decide about new rows.
-
-The commands are those that you would type; see docs/quickstart.md.
-"""
+"""Your own CSV: learn from it, gate it, decide about new rows. Commands: docs/quickstart.md."""
 
 import csv
-import json
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ffml.audit.gate import check
-
-ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
+import ffml
 
 
 def write_loans(path: Path, months: range, seed: int) -> Path:
@@ -32,23 +24,24 @@ def write_loans(path: Path, months: range, seed: int) -> Path:
     return path
 
 
-def ffml(*arguments: object) -> None:
-    """Run a command of ffml."""
-    subprocess.run([sys.executable, "-m", "ffml", *map(str, arguments)], check=True)
-
-
 with TemporaryDirectory() as folder:
-    run, decisions = Path(folder, "run"), Path(folder, "decisions.csv")
-    table = write_loans(Path(folder, "loans.csv"), range(1, 10), seed=0)
-    ffml("inspect", table, *ROLES, "--drop", "applicant")
-    ffml("run", table, *ROLES, "--drop", "applicant", "--out", run)
-    for finding in check(run, min_dp=0.5, max_violation=0.2):
-        print(f"{finding.answer}: {finding.sentence()}")
+    run = ffml.run(
+        write_loans(Path(folder, "loans.csv"), range(1, 10), seed=0),
+        label="approved",
+        positive="yes",
+        sensitive="sex",
+        task="month",
+        id="applicant",
+        max_gap=0.05,
+        out=Path(folder, "run"),
+    )
+    print(run.answer)
+    for finding in run.check(min_dp=0.5, max_violation=0.2):
+        print(f"{finding.answer}: {finding.words}")
     known = write_loans(Path(folder, "known.csv"), range(10, 11), seed=1)  # outcomes so far
     new = write_loans(Path(folder, "new.csv"), range(10, 11), seed=2)
-    ffml("predict", run, new, "--support", known, "--keep", "applicant", "--out", decisions)
-    with decisions.open(encoding="utf-8") as file:
-        selected = [row["decision"] == "1" for row in csv.DictReader(file)]
-    pooled = json.loads((run / "summary.json").read_text(encoding="utf-8"))["pooled"]
-    print(f"DP ratio {pooled['dp']:.2f} of ceiling {pooled['dp_ceiling']:.2f} over 9 months; in")
-    print(f"October {sum(selected)} of {len(selected)} applicants would be approved.")
+    decided = run.decide(new, support=known)  # adapted to October's, and kept in the ledger
+    report = run.report(Path(folder, "loans.html"))
+    print(f"{report.name}: {report.stat().st_size // 1000} kB")
+    print(f"In October {decided.decision.sum()} of {len(decided)} applicants would be approved.")
+    run.close()

@@ -8,8 +8,6 @@ import polars as pl
 
 import ffml
 
-FEATURES = ["job", "income"]  # never the sensitive column
-
 
 def month(number: int, rows: int = 200) -> pl.DataFrame:
     """Draw a month of applications, in which one sex has the lower incomes."""
@@ -19,32 +17,34 @@ def month(number: int, rows: int = 200) -> pl.DataFrame:
     score = (income - 50) / 8 + (job == "office") + rng.logistic(size=rows)
     people = {"applicant": [f"{number}-{i}" for i in range(rows)], "sex": sex, "job": job}
     approved = np.where(score > 0, "yes", "no")
-    return pl.DataFrame({**people, "income": income, "approved": approved})
+    months = {"month": [f"2024-{number:02d}"] * rows}
+    return pl.DataFrame({**months, **people, "income": income, "approved": approved})
 
 
 with TemporaryDirectory() as folder:
-    run = Path(folder, "run")
-    model = ffml.FairMetaClassifier(max_gap=0.05)
-    for number in range(1, 7):
-        past = month(number)
-        model.partial_fit(
-            past[FEATURES],
-            past["approved"],
-            sensitive_features=past.select("sex"),
-            task=f"month {number}",
-        )
-    model.save(run)
+    past = pl.concat([month(number) for number in range(1, 7)])
+    run = ffml.run(
+        past,
+        label="approved",
+        positive="yes",
+        sensitive="sex",
+        task="month",
+        id="applicant",
+        max_gap=0.05,
+        out=Path(folder, "run"),
+    )
 
     # A new month: nobody knows yet who will pay back.
-    people = month(7).with_columns(task=pl.lit("month 7"))
-    (record,) = ffml.update(run, people.drop("approved"), id="applicant")
+    people = month(7)
+    (record,) = run.update(people.drop("approved"))
     print(f"{record.task}: {record.n_unlabelled} people decided about")
 
     # Weeks later: half of the labels, then the others.
     labels = people.select("applicant", "approved")
     for part in (labels[:100], labels[100:]):
-        added = ffml.label(run, part, id="applicant")
+        added = run.label(part)
         print(f"{added.new} labels came; learned from: {', '.join(added.learned) or 'nothing yet'}")
-    decisions = pl.read_parquet(run / "decisions" / "round-000007.parquet")
-    rates = decisions.group_by("group:sex").agg(pl.col("decision").mean()).sort("group:sex")
+    decisions = pl.from_pandas(run.decisions).filter(pl.col("task") == "2024-07")
+    rates = decisions.group_by("sex").agg(pl.col("decision").mean()).sort("sex")
     print(", ".join(f"{sex}: {rate:.2f} approved" for sex, rate in rates.iter_rows()))
+    run.close()

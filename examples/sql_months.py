@@ -1,18 +1,14 @@
-"""A run on a database: learn from a query, and go on when the table has grown.
-
-The commands are those that you would type; see docs/monthly.md.
-"""
+"""A run on a database: learn from a query, go on when it has grown, ask the ledger by SQL."""
 
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
+import ffml
+
 QUERY = "SELECT month, sex, income, debt, approved FROM loans ORDER BY month"
 
 
@@ -31,18 +27,26 @@ def add_months(database: Path, months: range) -> None:
                 connection.execute("INSERT INTO loans VALUES (?, ?, ?, ?, ?)", row)
 
 
-def ffml(*arguments: object) -> str:
-    """Run a command of ffml; return the last line that it prints."""
-    command = [sys.executable, "-m", "ffml", *map(str, arguments)]
-    done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")
-    return done.stdout.strip().splitlines()[-1]
-
-
 with TemporaryDirectory() as folder:
-    database, run = Path(folder, "loans.db"), Path(folder, "run")
+    database = Path(folder, "loans.db")
     address = f"sqlite:///{database}"
     add_months(database, range(1, 7))
-    ffml("run", address, "--query", QUERY, *ROLES, "--out", run)
+    run = ffml.run(
+        address,
+        query=QUERY,
+        label="approved",
+        positive="yes",
+        sensitive="sex",
+        task="month",
+        out=Path(folder, "run"),
+    )
     add_months(database, range(7, 8))
-    ffml("update", run, address)  # the run's own query
-    print(ffml("update", run, address).replace(folder, "…"))  # nothing has been added since
+    print("new:", [record.task for record in run.update(address)])  # the run's own query
+    print("again:", [record.task for record in run.update(address)])  # nothing was added since
+    run.close()
+    with closing(sqlite3.connect(Path(folder, "run", "run.db"))) as ledger:
+        for groups, people, rate in ledger.execute(
+            "select groups, count(*), avg(decision) from people "
+            "where decision is not null group by groups order by groups"
+        ):
+            print(f"{groups}: {people} decided about, {100 * rate:.0f} of 100 approved")

@@ -27,9 +27,9 @@ REGISTRIES = {
 }
 # In the order of the page. Names that the top level offers are documented where they live.
 MODULES = (
+    "ffml.runs",
     "ffml.estimator",
     "ffml.tables",
-    "ffml.living",
     "ffml.audit.gate",
     "ffml.audit",
     "ffml.scoring.model",
@@ -63,9 +63,10 @@ MODULES = (
     "ffml.studies.tuning",
     "ffml.research.reproduce",
     "ffml.studies.efficiency",
-    "ffml.runs.directory",
+    "ffml.store",
     "ffml.runtime",
 )
+HEADINGS = {"ffml.runs.run": "ffml.runs.run, the function"}  # addresses do not tell Run from run
 INTRODUCTION = """# API reference
 
 Written by [`scripts/build_api.py`](../scripts/build_api.py) from the docstrings; do not edit it.
@@ -111,8 +112,10 @@ def top_level(package: ModuleType, homes: dict[str, str]) -> str:
         if name.startswith("__"):
             continue
         value = getattr(package, name)
-        home = value.__name__ if isinstance(value, ModuleType) else f"{homes[name]}.{name}"
-        lines.append(f"- [`ffml.{name}`](#{anchor(home)}): {first_line(value)}")
+        own = value.__name__  # `ffml.open` is `open_run` at home
+        home = own if isinstance(value, ModuleType) else f"{homes[own]}.{own}"
+        address = anchor(HEADINGS.get(home, home))
+        lines.append(f"- [`ffml.{name}`](#{address}): {first_line(value)}")
     return "\n\n".join(lines[:2]) + "\n\n" + "\n".join(lines[2:])
 
 
@@ -138,7 +141,7 @@ def module_section(module: ModuleType, names: list[str]) -> str:
 
 def entry(name: str, value: Any) -> Iterator[str]:
     """Document a class or a function: heading, source of the signature, docstring, methods."""
-    yield f"### {name}"
+    yield f"### {HEADINGS.get(name, name)}"
     tree = ast.parse(source(value)).body[0]
     if isinstance(tree, ast.ClassDef):
         yield block(class_source(value, tree))

@@ -12,10 +12,12 @@ from conftest import STRICT_PYTHON
 from typer.testing import CliRunner
 
 from ffml.cli import app
+from ffml.runs.ownership import LEDGER, VIEWS
+from ffml.store._schema import metadata
 
 ROOT = Path(__file__).parents[1]
 WITH_COMMANDS = ["monthly.md"]  # pages whose Python needs what their commands leave
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 END = "--- end of block ---"
@@ -109,3 +111,10 @@ def test_make_targets_that_the_readme_names_exist():
     named = set(re.findall(r"(?:^|`)make ([a-z]+)", pages, re.MULTILINE))
     defined = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {"demo", "test"} <= named <= defined
+
+
+def test_every_table_column_and_file_of_a_run_is_on_the_page_of_what_is_stored():
+    page = (ROOT / "docs" / "stored.md").read_text(encoding="utf-8")
+    names = {column.name for table in metadata.tables.values() for column in table.columns}
+    stored = {*names, *metadata.tables, *LEDGER, *VIEWS}
+    assert not [name for name in sorted(stored) if f"`{name}`" not in page]
