@@ -60,13 +60,11 @@ def _outcomes(answers: Answers) -> list[str]:
     """Say when outcomes are known, of whom, and what follows from that."""
     if not answers.label_delay:
         return ["label_delay = 0  # some outcomes of a task are known before it is decided about"]
-    lines = [
-        f"label_delay = {answers.label_delay}  # tasks until outcomes are known: none is used before"
-    ]
+    lines = [f"label_delay = {answers.label_delay}  # tasks until outcomes are known"]
     if answers.selective:
         lines += [
-            "# Outcomes are known of those decided favourably alone. So accuracy, equal opportunity and",
-            "# equalized odds cannot be measured, and it is learned from these people alone.",
+            "# Outcomes are known of those decided favourably alone. So accuracy, equal opportunity",
+            "# and equalized odds cannot be measured, and it is learned from these people alone.",
         ]
     return lines
 

@@ -49,8 +49,8 @@ def _classifier(run: Run, address: str | Path) -> tuple[dict[str, Any], dict[str
     config, preprocessing = run.config, run.store.document("preprocessing")
     if preprocessing is None:
         raise FFMLError(
-            f"{run.store.name} learned the data set '{config['data']['name']}', whose columns a classifier "
-            "does not know; give the folder of a run on a table"
+            f"{run.store.name} learned the data set '{config['data']['name']}', whose columns a "
+            "classifier does not know; give the folder of a run on a table"
         )
     record, session = run.record, run.session()
     outcomes = _outcomes(config["data"].get("labels", {}))
