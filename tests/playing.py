@@ -21,12 +21,6 @@ class Player:
     def play(self, tasks):
         return [self.step(task) for task in tasks]
 
-    def decide(self, *arguments, **more):
-        return online.decide(self.loop, self.state, *arguments, **more)
-
-    def prepared(self, x):
-        return online.prepared(self.loop, self.state, x)
-
     @property
     def learner(self):
         return self.loop.learner
@@ -34,6 +28,10 @@ class Player:
     @property
     def memory(self):
         return self.state.memory
+
+    @property
+    def known(self):
+        return online.known(self.loop, self.state)
 
     @property
     def knowledge(self):

@@ -96,8 +96,10 @@ def public_address(url: str) -> str:
     >>> public_address("postgresql://ann:secret@db.example.org:5433/people?sslmode=require&run=may")
     'postgresql://db.example.org:5433/people?run=may'
     """
-    if url.startswith("sqlite:") or not re.match(r"[\w+]+://|postgres[\w+]*:", url):
+    if url.startswith("sqlite:"):
         return url
+    if not re.match(r"[\w+]+://|postgres[\w+]*:", url):  # a path, or an address with a typo
+        return "postgresql://..." if re.search(":.*@", url) else url
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "localhost", f":{parts.port}" if parts.port else ""

@@ -10,9 +10,9 @@ from conftest import random_task
 from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.features import FEATURES
 from ffml.methods import METHODS
-from ffml.online.decide import adapt_to, asked
-from ffml.online.loop import knowledge, prepared, start, step
-from ffml.online.trees import both_by_name, both_restored
+from ffml.online.decide import decided_about, described_by, find_rule
+from ffml.online.loop import known, start, step
+from ffml.online.trees import leaves_by_name, restored_tree
 from ffml.recipe.build import build_for, build_loop
 from ffml.recipe.config import RunConfig
 from ffml.recipe.recipes import Recipe, known_settings
@@ -32,14 +32,11 @@ def config_of(method, around):
     return RunConfig("", recipe=recipe, shots=5, tasks_per_round=3, rows_per_task=32)
 
 
-def logits(loop, state, known=None):
+def decided(loop, known):
     """Decide about a task of which half of the labels are known."""
-    known = knowledge(loop, state) if known is None else known
-    task = TASKS[3]._replace(x=prepared(loop, state, TASKS[3].x))
-    drawn = {"shots": 5, "seed": 0, "round_": 4, "rows": np.arange(30), "people": task.x[30:]}
-    support = asked(loop.learner, SCHEMA, task, **drawn)
-    params = adapt_to(loop.learner, known, support, "", adapt=loop.adapt)
-    return [np.asarray(part) for part in loop.learner.predict(params, task.x[30:])]
+    task = TASKS[3]._replace(x=described_by(loop, known.features, TASKS[3].x))
+    support, people = np.arange(30), np.arange(30, 60)
+    return decided_about(loop, find_rule(loop, known, task, support, people), task, people)
 
 
 @pytest.mark.parametrize("around", PAIRS, ids="-".join)
@@ -57,14 +54,20 @@ def test_every_pair_around_every_method_runs_and_is_saved(method, around):
         state, record = step(loop, state, task)
     assert record.multipliers.shape == (1,) and len(record.decided.rows) == 30
     # What a model file keeps decides the same, through arrays and back.
-    named = both_by_name(knowledge(loop, state), state.features, "knowledge")
-    known, features = both_restored(knowledge(loop, fresh), fresh.features, "knowledge", named)
-    expected = logits(loop, state)
-    found = logits(loop, state._replace(features=features), known)
-    jax.tree.map(np.testing.assert_array_equal, expected, found)
-    # And so does what a checkpoint keeps.
-    named = both_by_name(state.learner, state.features, "state")
-    learner, features = both_restored(fresh.learner, fresh.features, "state", named)
+    now, before = known(loop, state), known(loop, fresh)
+    learner, features = through_arrays(now, before)
+    again = decided(loop, now._replace(learner=learner, features=features))
+    jax.tree.map(np.testing.assert_array_equal, decided(loop, now), again)
+    # And so does what a ledger keeps.
+    learner, features = through_arrays(state, fresh)
     assert jax.tree.structure(learner) == jax.tree.structure(state.learner)
-    found = logits(loop, state._replace(learner=learner, features=features))
-    jax.tree.map(np.testing.assert_array_equal, expected, found)
+    again = known(loop, state._replace(learner=learner, features=features))
+    jax.tree.map(np.testing.assert_array_equal, decided(loop, now), decided(loop, again))
+
+
+def through_arrays(value, like):
+    named = leaves_by_name(value.learner, "learner") | leaves_by_name(value.features, "features")
+    return (
+        restored_tree(like.learner, "learner", named),
+        restored_tree(like.features, "features", named),
+    )

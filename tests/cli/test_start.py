@@ -39,13 +39,23 @@ def answer(*answers, arguments=("loans.csv",)):
 
 
 def test_enter_takes_what_the_table_suggests(loans):
-    done = answer("", "yes", "", "", "", "")
+    done = answer("", "yes", "", "", "", "", "", "", "")
     assert done.exit_code == 0, done.output
-    for question in ("[target]", "(no or yes)", "[sex]", "[when]", "[month]", "[0.05]"):
+    for question in (
+        "[target]",
+        "(no or yes)",
+        "[sex]",
+        "[when]",
+        "[month]",
+        "[1]",
+        "[everybody]",
+        "[0.05]",
+    ):
         assert question in done.output
     assert "ffml run --config loans.toml" in done.output
     written = read_config_of("loans.toml")
     assert written.data == "loans.csv" and written.settings["max_gap"] == (0.05,)
+    assert written.settings["label_delay"] == 1
     assert written.data_options == {
         "label": "target",
         "positive": "yes",
@@ -65,31 +75,38 @@ def read_config_of(name):
 
 def test_other_answers_and_second_tries(loans):
     done = answer(
-        "targt", "target", "maybe", "no", "sex, branch", "when", "moon", "week", "5", "0.1"
+        *("targt", "target", "maybe", "no", "sex, branch", "when", "moon", "week"),
+        *("soon", "2", "some", "favourable", "who", "income", "5", "0.1"),
     )
     assert done.exit_code == 0, done.output
     for said in (
         "did you mean 'target'?",
         "one of no, yes, please",
         "one of day, week, month, quarter, year, please",
+        "a whole number from 0 to 1000, please",
+        "one of everybody, favourable, please",
+        "no such column 'who'",
         "a number from 0 to 1, please",
     ):
         assert said in done.output
     options = read_config_of("loans.toml").data_options
+    assert read_config_of("loans.toml").settings["label_delay"] == 2
+    assert options["id"] == "income"
     assert options["sensitive"] == ("sex", "branch") and options["by"] == "week"
     assert options["positive"] == "no"
 
 
 def test_a_population_instead_of_time(loans):
-    assert answer("", "yes", "", "branch", "0").exit_code == 0
+    assert answer("", "yes", "", "branch", "", "0").exit_code == 0
     options = read_config_of("loans.toml").data_options
+    assert read_config_of("loans.toml").settings["label_delay"] == 0 and "id" not in options
     assert options["task"] == "branch" and "time" not in options and "by" not in options
 
 
 def test_dates_that_do_not_tell_whether_the_day_comes_first(loans):
     loans["when"] = [f"0{i % 9 + 1}/0{i % 5 + 1}/2024" for i in range(ROWS)]
     loans.to_csv("loans.csv", index=False)
-    done = answer("", "yes", "", "", "", "dd/mm", "DD/MM/YYYY", "")
+    done = answer("", "yes", "", "", "", "dd/mm", "DD/MM/YYYY", "0", "")
     assert done.exit_code == 0 and "one of DD/MM/YYYY, MM/DD/YYYY, please" in done.output
     assert read_config_of("loans.toml").data_options["date_format"] == "DD/MM/YYYY"
 
@@ -98,7 +115,7 @@ def test_a_folder_and_a_label_of_zeros_and_ones(loans, tmp_path):
     (tmp_path / "parts").mkdir()
     for name, rows in loans.replace({"target": {"yes": 1, "no": 0}}).groupby("branch"):
         rows.to_csv(tmp_path / "parts" / f"{name}.csv", index=False)
-    done = answer("", "", "", "", "", arguments=("parts",))
+    done = answer("", "", "", "", "", "", arguments=("parts",))
     assert done.exit_code == 0 and "(0 or 1)? [1]" in done.output
     options = read_config_of("parts.toml").data_options
     assert set(options) == {"label", "positive", "sensitive", "drop"} and options["positive"] == "1"
@@ -115,8 +132,28 @@ def test_nothing_is_written_half_or_over(loans, tmp_path):
     with_json = answer("", arguments=("loans.csv", "--out", "a.json"))
     assert "--out must end in .toml, got a.json" in str(with_json.exception)
     assert "no such file or folder" in str(answer("", arguments=("none.csv",)).exception)
-    nowhere = answer("", "yes", "", "", "", "", arguments=("loans.csv", "--out", "no/a.toml"))
+    nowhere = answer("", "yes", "", "", "", "0", "", arguments=("loans.csv", "--out", "no/a.toml"))
     assert "cannot write no/a.toml (No such file or directory)" in str(nowhere.exception)
+
+
+def test_outcomes_of_the_favoured_only_are_said_to_be_one_sided(loans):
+    done = answer("", "yes", "", "", "", "1", "favourable", "none", "")
+    assert done.exit_code == 0, done.output
+    written = Path("loans.toml").read_text()
+    assert "accuracy, equal opportunity and\n# equalized odds cannot be measured" in written
+    assert read_config_of("loans.toml").settings["label_delay"] == 1
+
+
+def test_late_outcomes_are_played_late(loans):
+    """The file says so, and no row of a month is adapted to before the month is decided."""
+    import ffml
+
+    answer("", "yes", "", "", "", "1", "everybody", "none", "")
+    written = read_config_of("loans.toml")
+    small = {"method": "leader", "wrappers": (), "shots": 5}
+    run = ffml.run(written.data, **written.data_options, **dict(written.settings) | small)
+    assert len(run.decisions) == ROWS and (run.rounds.n_support == 0).all()
+    run.close()
 
 
 @pytest.mark.parametrize("odd", ['say "x" \\', "tab\tnew\nline", "é\x7f\x1b", "# [a]", "'"])

@@ -350,7 +350,7 @@ def test_the_order_of_tasks_does_not_depend_on_the_order_of_rows() -> None:
 
 
 def test_the_shipped_files_carry_their_attribution() -> None:
-    folder = ROOT / "src" / "ffml" / "data" / "datasets" / "files"
+    folder = ROOT / "src" / "ffml" / "datasets" / "files"
     text = (folder / "LICENSE.md").read_text("utf-8")
     assert all(word in text for word in ("CC BY 4.0", "Kohavi", "Redmond", "adult.parquet"))
     assert sorted(p.name for p in folder.iterdir()) == [

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from ffml.runs.generations import newest_generation
 from loans import ROLES, write_loans
 from quick import QUICK, SMALL
 from towns import FRAME, SEX, TOWN, X, Y, classifier
@@ -14,7 +15,6 @@ from workshop import exact
 import ffml
 from ffml.base import FFMLError
 from ffml.estimator import FairMetaClassifier
-from ffml.runs.generations import newest_generation
 
 OPTIONS = [*ROLES, "--drop", "applicant", "--method", "ffml", *QUICK, *SMALL, "--quiet"]
 PAGES = ("report.html", "model_card.md")

@@ -1,6 +1,7 @@
 """What gradient boosting says about people, as columns that methods adapt above."""
 
 import sys
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -47,6 +48,20 @@ def fits(monkeypatch):
     nothing = lambda x, y, weight, _: rows.append((x, y, weight)) or no_forest()  # noqa: E731
     monkeypatch.setattr(forest, "fit_forest", nothing)
     return rows
+
+
+def test_trees_are_told_which_features_are_one_column(schema, monkeypatch):
+    told = []
+
+    def fit(x, targets, weight, categories=None):
+        told.append(categories)
+        return tuple(no_forest() for _ in targets)
+
+    monkeypatch.setattr(MODULE, "fit_forests", fit)
+    for categories in (((1, 2),), ()):
+        known = replace(schema, categories=categories)
+        make_loop(known, LEADER, boosted(known)).step(random_task(0, 120, known))
+    assert told == [((1, 2),), None]  # guessed where nobody knows
 
 
 def crossed(seed, schema, rows=300):
@@ -188,8 +203,8 @@ def test_padding_and_empty_places_are_not_fitted_to(schema, fits):
     assert all(len(y) == 60 and np.isfinite(x).all() for x, y, _ in fits)
     empty = jax.tree.map(np.zeros_like, memory)
     after = features.fit(jax.random.key(0), state, nobody, empty)
-    assert not len(after.labels.roots)
-    assert not len(fit_forest(np.zeros((0, 3)), np.zeros(0), np.zeros(0)).roots)
+    assert not after.labels.known
+    assert not len(fit_forest(np.zeros((0, 3)), np.zeros(0), np.zeros(0)).sizes)
 
 
 def test_settings_that_cannot_work_are_refused():

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from ffml.runs.judged import JudgedRounds
-from helpers.truth import SCENARIOS, Truth
+from truth import SCENARIOS, Truth
 
 from ffml.audit import Limits, audit_decisions, audit_document
 from ffml.audit.gate import EXIT_CODES, findings_of, verdict

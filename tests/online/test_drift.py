@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from ffml.runs.watched import watch_arrays, watch_from
 
 from ffml.datasets import load
+from ffml.online.arrays import watch_arrays, watch_from
 from ffml.online.drift import InputWatch
 from ffml.tables import Preprocessor, table_stream
 

@@ -1,26 +1,23 @@
 """Rounds that are learned from without being judged: what they say, and what they leave alone."""
 
 import csv
-import json
 from dataclasses import replace
 
 import jax
 import numpy as np
 import pytest
-from ffml.runs.directory import RunDirectory
 from playing import Player
-from workshop import ROUNDS, Workshop, hurry, play
+from tiny import CONFIG
 
-from ffml.audit.gate import UNFINISHED, check, verdict
+import ffml
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
 from ffml.recipe.build import build, last_unjudged_round
 from ffml.recipe.config import RunConfig
-from ffml.report import write_pages
 
 
 @pytest.fixture(scope="module")
-def workshop():
-    return Workshop()
+def experiment():
+    return build(CONFIG)
 
 
 def played(experiment, **settings):
@@ -36,9 +33,9 @@ def read_rows(path):
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def test_they_are_learned_from_but_undefined(workshop):
-    judged, whole = played(workshop.experiment())
-    skipped, part = played(workshop.experiment(), judge_after=2)
+def test_they_are_learned_from_but_undefined(experiment):
+    judged, whole = played(experiment)
+    skipped, part = played(experiment, judge_after=2)
     for before, after in zip(judged, skipped, strict=True):
         assert (before.task, before.n_rows) == (after.task, after.n_rows)
         np.testing.assert_array_equal(before.multipliers, after.multipliers)
@@ -57,8 +54,7 @@ def test_they_are_learned_from_but_undefined(workshop):
     assert all(jax.tree.leaves(same))
 
 
-def test_a_method_is_not_asked_to_decide(workshop):
-    experiment = workshop.experiment()
+def test_a_method_is_not_asked_to_decide(experiment):
     asked = []
 
     def adapt(known, support):
@@ -71,10 +67,10 @@ def test_a_method_is_not_asked_to_decide(workshop):
     assert len(asked) == 1
 
 
-def test_rounds_with_few_validation_rows_are_not_judged(workshop):
-    judged = rounds_of(workshop.experiment())
+def test_rounds_with_few_validation_rows_are_not_judged(experiment):
+    judged = rounds_of(experiment)
     least = sorted(record.n_validation for record in judged)[2]
-    some = rounds_of(workshop.experiment(), judge_min_rows=least)
+    some = rounds_of(experiment, judge_min_rows=least)
     expected = [record.n_validation * (record.n_validation >= least) for record in judged]
     assert [record.n_validation for record in some] == expected and 0 in expected
 
@@ -107,45 +103,6 @@ def test_bad_values_are_refused():
         last_unjudged_round(RunConfig("s", judge_from=0.5), endless)
 
 
-@pytest.mark.parametrize("judge_after", [2, ROUNDS])
-def test_a_run_directory_copes(workshop, tmp_path, judge_after, monkeypatch):
-    """With some rounds judged, and with none."""
-    hurry(monkeypatch)
-    experiment = workshop.experiment()
-    experiment = experiment._replace(loop=replace(experiment.loop, judge_after=judge_after))
-    directory = RunDirectory(tmp_path / "run", experiment)
-    directory.start()
-    play(directory)
-    rows = read_rows(tmp_path / "run" / "rounds.csv")
-    assert [row["accuracy"] == "" for row in rows] == [t <= judge_after for t in range(1, 5)]
-    assert all(row["multiplier:demographic-parity[group=g1]"] for row in rows)
-    summary = directory.summary("complete")
-    assert summary["all"]["accuracy"]["undefined"] == judge_after
-    collapsed = sum(float(row["collapsed"]) for row in rows if row["collapsed"])
-    assert summary["collapsed_rounds"] == collapsed <= ROUNDS - judge_after
-    rounds, fact, rule, *_ = check(tmp_path / "run", min_dp=0.01)
-    assert f"4 of 4 rounds are done, {ROUNDS - judge_after} of them judged" == rounds.sentence()
-    assert (fact.value is None and rule.value is None) or judge_after < ROUNDS
-    card = (tmp_path / "run" / "model_card.md").read_text()
-    assert f"not judged: {judge_after} rounds" in card
-
-
-def test_the_gate_judges_the_rounds_that_are_there_and_no_stale_summary(
-    workshop, tmp_path, monkeypatch
-):
-    """Interrupted after two rounds, resumed, and killed after the third."""
-    hurry(monkeypatch)
-    run = tmp_path / "run"
-    workshop.run(run, rounds=2).finish("interrupted", write_pages)
-    play(workshop.resumed(run), rounds=3)
-    assert json.loads((run / "summary.json").read_text())["rounds"] == 2
-    findings = check(run, max_gap=0.5)
-    assert "3 of 4 rounds are done" in findings[0].sentence()
-    assert verdict(findings) == UNFINISHED != verdict(check(run, max_gap=1, allow_unfinished=True))
-    play(workshop.resumed(run))
-    assert check(run, max_gap=0.5)[0].sentence() == "4 of 4 rounds are done, 4 of them judged"
-
-
 def test_the_command_line_takes_them(run_main, tmp_path):
     quick = ["--method", "twp", "--set", "rounds=3", "--quiet", "--out", "run"]
     small = ["shots=10", "tasks_per_round=4", "rows_per_task=64"]
@@ -155,3 +112,5 @@ def test_the_command_line_takes_them(run_main, tmp_path):
     rows = read_rows(tmp_path / "run" / "rounds.csv")
     assert [row["n_validation"] for row in rows] == ["0", "105", "105"]
     assert "not judged" in (tmp_path / "run" / "report.html").read_text()
+    assert "not judged: 1 round" in (tmp_path / "run" / "model_card.md").read_text()
+    assert ffml.open(tmp_path / "run").record.judged == 2

@@ -4,7 +4,6 @@ import json
 from dataclasses import asdict
 
 import pytest
-from ffml.runs.config import run_config
 
 from ffml.base import FFMLError, Ratio, Schema, SensitiveColumn
 from ffml.cli.run import merged_settings
@@ -22,6 +21,7 @@ from ffml.recipe.recipes import (
     known_settings,
     step_sizes,
 )
+from ffml.recipe.saved import run_config
 from ffml.wrappers import WRAPPERS
 
 SCHEMA = Schema(("a", "b"), (SensitiveColumn("sex", ("M", "F")),))

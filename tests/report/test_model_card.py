@@ -1,17 +1,15 @@
 """The model card is read back by a Markdown parser that knows nothing of how it was written."""
 
 import hashlib
-import json
-import shutil
+from dataclasses import replace
 
 import pytest
 from loans import ROLES, write_loans
+from made_up import NASTY, RACE, SEX, Page, make_run, page_of
 from markdown_it import MarkdownIt
 from quick import QUICK, SMALL
-from test_report import NASTY, RACE, SEX, make_run, page_of
 
-from ffml.base import FFMLError
-from ffml.report import write_model_card
+from ffml.report import model_card_text
 from ffml.wrappers import WRAPPERS
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -20,8 +18,8 @@ PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 class Card:
     """Headings, plain text and tables as a reader sees them, and the tokens behind them."""
 
-    def __init__(self, path):
-        self.source = path.read_text(encoding="utf-8")
+    def __init__(self, source):
+        self.source = source
         self.tokens = PARSER.parse(self.source)
         inline = [token for token in self.tokens if token.type == "inline"]
         self.inner = [child for token in inline for child in token.children]
@@ -46,23 +44,21 @@ class Card:
         return found
 
 
-def card_of(run_dir):
-    return Card(write_model_card(run_dir))
+def card_of(run):
+    return Card(model_card_text(run))
 
 
-def change(run_dir, name, **changes):
-    content = json.loads((run_dir / name).read_text())
-    (run_dir / name).write_text(json.dumps(content | changes))
+def changed(run, **changes):
+    return replace(run, config=run.config | changes)
 
 
 @pytest.fixture(scope="module")
-def run_dir(tmp_path_factory):
-    return make_run(tmp_path_factory.mktemp("card") / "run")
+def run():
+    return make_run()
 
 
-def test_wrappers_are_said_in_a_sentence_each_with_their_limits(run_dir, tmp_path):
-    copy = shutil.copytree(run_dir, tmp_path / "copy")
-    change(copy, "config.json", wrappers=["corrected", "evened", "of another ffml"])
+def test_wrappers_are_said_in_a_sentence_each_with_their_limits(run):
+    copy = changed(run, wrappers=["corrected", "evened", "of another ffml"])
     card, page = card_of(copy), "".join(page_of(copy).text)
     for text in (card.words, page):
         assert "ffml with corrected, evened and of another ffml (model mlp) learned" in text
@@ -70,20 +66,20 @@ def test_wrappers_are_said_in_a_sentence_each_with_their_limits(run_dir, tmp_pat
             line = WRAPPERS[name].__doc__.splitlines()[0]
             assert f"With {name}: {line}" in text
     said = "groups of the people to be decided about are estimated from their features"
-    assert said in card.words and said not in card_of(run_dir).words
+    assert said in card.words and said not in card_of(run).words
 
 
-def test_the_recipe_is_shown_as_data(card, run_dir):
+def test_the_recipe_is_shown_as_data(card, run):
     facts = "Method: ffml; Adaptation (inner): gradient; Learning (outer): pooled; Model: mlp; "
     facts += "Wrappers: corrected; inner.lr: 0.001; radius: 1e+06"
     assert all(fact in card.words for fact in facts.split("; "))
-    [shown] = [dict(rows) for rows in page_of(run_dir).tables if rows[0][0] == "Method"]
+    [shown] = [dict(rows) for rows in page_of(run).tables if rows[0][0] == "Method"]
     assert "; ".join(f"{name}: {value}" for name, value in shown.items()) == facts
 
 
 @pytest.fixture(scope="module")
-def card(run_dir):
-    return card_of(run_dir)
+def card(run):
+    return card_of(run)
 
 
 def test_sections(card):
@@ -107,21 +103,20 @@ def test_no_claim(card):
     assert "do not show that the model is free of discrimination" in card.words
 
 
-def test_pooled_with_intervals_and_ceilings(run_dir, tmp_path, card):
+def test_pooled_with_intervals_and_ceilings(run, card):
     _, dp, eo, gap, *_ = card.table("metric", "all rounds")
     assert dp[1:] == ["0.871", "0.840 to 0.902", "—", "—"]  # that summary has no ceiling
     assert eo[1:3] == ["0.800", "0.700 to 0.900"]
     assert gap[1:3] == ["0.064", "0.050 to 0.078"]
-    copy = shutil.copytree(run_dir, tmp_path / "run")
     pooled = {"dp": 0.9, "dp_low": 0.8, "dp_high": 0.95, "dp_ceiling": 0.96, "dp_of_ceiling": 0.94}
-    change(copy, "summary.json", pooled=pooled | {"eo": None})
+    copy = replace(run, summary=run.summary | {"pooled": pooled | {"eo": None}})
     _, dp, eo, *_ = card_of(copy).table("metric", "all rounds")
     assert dp[1:] == ["0.900", "0.800 to 0.950", "0.960", "94 %"] and eo[1:] == ["—"] * 4
     assert "EO of all rounds pooled." in card_of(copy).words
 
 
-def test_gaps_and_mean_ratios_of_every_column_are_those_of_the_page(tmp_path):
-    run = make_run(tmp_path, columns=(SEX, RACE))
+def test_gaps_and_mean_ratios_of_every_column_are_those_of_the_page():
+    run = make_run(columns=(SEX, RACE))
     card, page = card_of(run), page_of(run)
     _, *rows = card.table("compared", "typical gap")
     _, *shown = page.table("Compared", "Typical gap")
@@ -133,9 +128,9 @@ def test_gaps_and_mean_ratios_of_every_column_are_those_of_the_page(tmp_path):
     assert [row[1:4] for row in rows] == [[row[1], row[3], row[4]] for row in shown]
 
 
-def test_groups_and_constraints_are_those_of_the_page(tmp_path):
+def test_groups_and_constraints_are_those_of_the_page():
     names = [f"demographic-parity[{c}]" for c in ("sex=Male", "race=A")]
-    run = make_run(tmp_path, columns=(SEX, RACE), names=names)
+    run = make_run(columns=(SEX, RACE), names=names)
     card, page = card_of(run), page_of(run)
     for name in ("sex", "race"):
         [[header, *rows]] = [t for t in card.tables if t[0][0] == name]
@@ -158,8 +153,8 @@ def test_what_could_not_be_measured(card):
     assert "nan" not in card.words.lower().split()
 
 
-def test_everything_measured_is_said(tmp_path):
-    run = make_run(tmp_path, 1, undefined=(), collapsed=())
+def test_everything_measured_is_said():
+    run = make_run(1, undefined=(), collapsed=())
     words = "Both ratios could be measured in every round, on at least 30 rows each."
     assert words in card_of(run).words
 
@@ -172,16 +167,14 @@ def test_every_setting_and_version_is_there(card):
     assert fence.content == "ffml run adult --method ffml --max-gap 0.02\n"
 
 
-def test_names_are_shown_and_do_nothing(tmp_path):
+def test_names_are_shown_and_do_nothing():
     nasty = NASTY + " | `code` *em* __b__ [a](http://b) ![i](j) ~~s~~ \\ <!-- &amp; # h"
     column = {"name": nasty, "groups": [nasty + "0", nasty + "1"]}
-    run = make_run(tmp_path, 5, (column,), names=(f"dp[{nasty}]",), task=nasty, undefined=(2,))
-    config = json.loads((run / "config.json").read_text())
-    data = config["data"] | {"name": nasty, "label": nasty, "citation": f"\n# {nasty}\n"}
+    run = make_run(5, (column,), names=(f"dp[{nasty}]",), task=nasty, undefined=(2,))
+    data = run.config["data"] | {"name": nasty, "label": nasty, "citation": f"\n# {nasty}\n"}
     command = f"ffml run '{nasty}\n```\n# out'"
     settings = {nasty: nasty}
-    change(run, "config.json", method=nasty, settings=settings, data=data, command=command)
-    card = card_of(run)
+    card = card_of(changed(run, method=nasty, settings=settings, data=data, command=command))
     kinds = {token.type for token in card.tokens} | {token.type for token in card.inner}
     assert not kinds & {"html_block", "html_inline", "link_open", "image", "em_open", "s_open"}
     code = [token.content for token in card.inner if token.type == "code_inline"]
@@ -197,19 +190,9 @@ def test_names_are_shown_and_do_nothing(tmp_path):
     assert fence.content == command + "\n"
 
 
-def test_same_files_same_bytes(run_dir, card, tmp_path):
-    copy = shutil.copytree(run_dir, tmp_path / "elsewhere")
-    assert write_model_card(copy).read_bytes() == card.source.encode()
-
-
-def test_interrupted(tmp_path):
-    card = card_of(make_run(tmp_path, num_rounds=7, status="interrupted"))
+def test_interrupted():
+    card = card_of(make_run(num_rounds=7, status="interrupted"))
     assert "The run was interrupted; this card covers the 7 rounds" in card.words
-
-
-def test_not_a_run(tmp_path):
-    with pytest.raises(FFMLError, match=r"config.json is missing: give a directory"):
-        write_model_card(tmp_path)
 
 
 def test_a_run_on_a_table_says_where_its_rows_come_from(tmp_path, run_main):
@@ -218,7 +201,8 @@ def test_a_run_on_a_table_says_where_its_rows_come_from(tmp_path, run_main):
     code, _, error = run_main(*arguments, "--out", tmp_path / "run")
     assert code == 0, error
     fingerprint = hashlib.sha256(table.read_bytes()).hexdigest()
-    card, page = Card(tmp_path / "run" / "model_card.md"), page_of(tmp_path / "run")
+    card = Card((tmp_path / "run" / "model_card.md").read_text("utf-8"))
+    page = Page((tmp_path / "run" / "report.html").read_text("utf-8"))
     assert card.headings[0] == "Model card: ffml on loans.csv"
     for fact in ("Label: approved", "Task column: month", "Inputs: age, income, job"):
         assert fact in card.words

@@ -2,17 +2,19 @@
 
 import html
 import re
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from helpers.truth import SCENARIOS
+from truth import SCENARIOS
 
 from ffml import metrics
 from ffml.base import Schema, SensitiveColumn
 from ffml.metrics import words
-from ffml.online.loop import Round
-from ffml.report import write_pages
-from ffml.report.files import table_texts, to_json
+from ffml.online.state import Round
+from ffml.recipe.plain import plain
+from ffml.report import RunView, _figures, model_card_text, report_text
+from ffml.report.files import table_rows
 from ffml.report.summary import run_summary
 
 NOTION = "demographic-parity"
@@ -46,6 +48,13 @@ def rounds_of(truth, schema):
                 multipliers=none,
                 violation=none,
                 clipped_violation=none,
+                unpriced=counts,
+                ceilings={
+                    c.name: np.array(
+                        [metrics.noise_ceilings(counts[c.name])[k] for k in ("dp", "eo")]
+                    )
+                    for c in schema.sensitive
+                },
                 iterations=0,
                 seconds=0.0,
             )
@@ -54,22 +63,19 @@ def rounds_of(truth, schema):
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def pages(request, tmp_path_factory):
+def pages(request):
     """Return the name, the truth, the answer, and the words of report and card."""
-    truth, folder = SCENARIOS[request.param](), tmp_path_factory.mktemp("run")
+    truth = SCENARIOS[request.param]()
     columns = tuple(SensitiveColumn(name, tuple(g)) for name, g in truth.columns.items())
     schema = Schema(("x",), columns, "approved")
     rounds = rounds_of(truth, schema)
     summary = run_summary(rounds, columns, (), "complete", [(NOTION, 0.05)], "approved")
     config = {"method": "none", "notions": [NOTION], "max_gap": [0.05], "data": {"name": "people"}}
     config["data"]["sensitive"] = [{"name": c.name, "groups": c.groups} for c in columns]
-    for name, text in table_texts(rounds, (), schema, True).items():
-        (folder / name).write_text(text)
-    (folder / "summary.json").write_text(to_json(summary))
-    (folder / "config.json").write_text(to_json(config))
-    write_pages(folder)
-    page = html.unescape(re.sub("<[^>]+>", " ", (folder / "report.html").read_text()))
-    card = (folder / "model_card.md").read_text().replace("\\", "")
+    view = RunView.of(plain(config), plain(summary), table_rows(rounds, (), schema))
+    with patch.object(_figures, "draw", lambda chart: "<svg></svg>"):
+        page = html.unescape(re.sub("<[^>]+>", " ", report_text(view)))
+    card = model_card_text(view).replace("\\", "")
     return request.param, truth, summary["answer"], (" ".join(page.split()), card)
 
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 import pandas as pd
 import pytest
 from faults import Disk, Killed
+from ffml.runs.generations import newest_generation
 from months import MONTHS, OPTIONS, hurry_too, run, write_months
 from workshop import exact
 
 import ffml
 from ffml.base import FFMLError
-from ffml.runs.generations import newest_generation
 
 APRIL, MAY = MONTHS[3:]
 

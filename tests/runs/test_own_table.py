@@ -101,15 +101,16 @@ def test_adapting_to_support_rows_changes_decisions_but_not_the_model(learned, t
 @pytest.mark.parametrize("place", ["run", "run/model.safetensors"])
 def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     """From θ, λ, and by how much the gaps of new tasks have differed from those learned."""
-    from ffml.estimator.loop import decision
-    from ffml.online.loop import knowledge
-    from ffml.recipe.build import build
-    from ffml.scoring.rules import rule_of, settle
-    from ffml.scoring.model import load_model
     from ffml.runs.checkpoint import Checkpoints
     from ffml.runs.config import run_config
-    from ffml.scoring.table import preprocessor_of
+
+    from ffml.estimator.loop import decision
+    from ffml.online.loop import knowledge
     from ffml.online.trees import leaves_by_name
+    from ffml.recipe.build import build
+    from ffml.scoring.model import load_model
+    from ffml.scoring.rules import rule_of, settle
+    from ffml.scoring.table import preprocessor_of
     from ffml.tables import labelled_task, open_table
 
     support = open_table(write_loans(tmp_path / "support.csv", months=1, seed=9))
@@ -141,8 +142,8 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
 
 def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path, run_main):
     """Their features alone: a table without labels and groups will do."""
-    from ffml.scoring.rules import rule_of, settle
     from ffml.scoring.model import load_model
+    from ffml.scoring.rules import rule_of, settle
     from ffml.tables import open_table
 
     table = write_loans(tmp_path / "loans.csv")
@@ -313,8 +314,9 @@ def with_gaps(path):
 
 
 def test_a_run_goes_on_with_the_preprocessing_that_it_began_with(tmp_path, run_main):
-    from ffml.store.container import pack, read
     from ffml.runs.generations import newest_generation
+
+    from ffml.store.container import pack, read
 
     table = with_gaps(tmp_path / "loans.csv")
     given = [*ROLES, "--drop", "applicant", *QUICK, *SMALL, "--out", "run", "--quiet"]
@@ -343,6 +345,7 @@ def test_a_run_goes_on_with_the_preprocessing_that_it_began_with(tmp_path, run_m
 
 def position_of(table, preprocessing):
     from ffml.runs.position import Position
+
     from ffml.tables import Preprocessor, table_stream
 
     roles = {"label": "approved", "positive": "yes", "sensitive": "sex", "task": "month"}

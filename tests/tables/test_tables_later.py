@@ -11,21 +11,28 @@ from ffml.tables import open_data, read_late_labels
 KNOWN = {"no": 0, "yes": 1}
 
 
-def labels(frame, **more):
-    return read_late_labels(open_data(frame), id="id", label="paid", known=KNOWN, **more)
+def labels(frame, **roles):
+    roles = {"task": "month"} | roles
+    return read_late_labels(open_data(frame), id="id", label="paid", known=KNOWN, roles=roles)
 
 
 def test_rows_without_a_label_are_left_out():
     frame = pd.DataFrame({"id": [7, 8, 9], "paid": ["yes", None, "no"], "x": [1, 2, 3]})
-    found = labels(frame, task="month")
+    found = labels(frame)
     assert (found.ids, found.labels.tolist(), found.tasks) == (["7", "9"], [1, 0], [None, None])
 
 
 def test_a_date_falls_into_the_period_that_is_the_task():
     days = [datetime.date(2024, 9, 3), datetime.date(2024, 10, 1)]
-    for when in (days, ["3.9.2024", "1.10.2024"], ["2024-9", "2024-10"]):
+    for when, date_format in ((days, None), (["9/3/2024", "10/1/2024"], "MM/DD/YYYY")):
         frame = pd.DataFrame({"id": ["a", "a"], "paid": ["no", "yes"], "when": when})
-        assert labels(frame, task="when", by="month").tasks == ["2024-09", "2024-10"]
+        found = labels(frame, task="when", by="month", date_format=date_format)
+        assert found.tasks == ["2024-09", "2024-10"]
+
+
+def test_a_task_is_named_as_in_the_run():
+    frame = pd.DataFrame({"id": ["a", "b"], "paid": ["no", "yes"], "branch": [7, 8]})
+    assert labels(frame, task="branch").tasks == ["7", "8"]
 
 
 def test_what_is_refused():

@@ -14,6 +14,7 @@ class Tables(NamedTuple):
 
     decided: dict[str, np.ndarray]
     unpriced: dict[str, np.ndarray]  # what would have been decided if no gap were bounded
+    unknown: dict[str, int]  # people whose group is not known: they are in no table of the column
 
 
 def tables_of(
@@ -32,11 +33,12 @@ def tables_of(
     """
     made = counts.decision >= 0  # rows that were adapted to were not decided about
     round_, cell, label, decision, unpriced, n = (column[made] for column in counts)
-    found = Tables({}, {})
+    found = Tables({}, {}, {})
     for column in columns:
         codes = {key: _code(column, groups.get(column.name)) for key, groups in cells.items()}
         group = np.array([codes[one] for one in cell.tolist()], np.int64)
         known = group >= 0
+        found.unknown[column.name] = int(n[~known].sum())
         for tables, outcome in ((found.decided, decision), (found.unpriced, unpriced)):
             tables[column.name] = np.zeros((rounds, len(column.groups), 3, 2), np.int64)
             place = (round_ - 1, group, np.where(label < 0, 2, label), outcome)

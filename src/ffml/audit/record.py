@@ -82,7 +82,12 @@ class RunRecord(NamedTuple):
     def notes(self) -> list[str]:
         """What a person should know."""
         missing = int(next(iter(self.tables.values()))[:, :, 2].sum())
-        return [f"labels of {missing:,} people are not there yet"] if missing else []
+        said = [f"labels of {missing:,} people are not there yet"] if missing else []
+        return said + [
+            f"the {name} of {people:,} people is not known, so that no rate has them"
+            for name, people in self.counts.unknown.items()
+            if people
+        ]
 
 
 def read_record(store: Store) -> RunRecord:

@@ -115,5 +115,7 @@ def options_of_commands() -> dict[str, set[str]]:
 
 
 def _fail(message: str) -> None:
-    typer.echo(f"error: {message}", err=True)
+    from ffml.cli.advice import without_secrets
+
+    typer.echo(f"error: {without_secrets(message, sys.argv[1:])}", err=True)
     sys.exit(2)

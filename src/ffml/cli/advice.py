@@ -1,7 +1,7 @@
-"""Advice that can be followed: whose option it is, if a message names one that a command lacks."""
+"""What is told of a mistake: whose option a message names, and no password."""
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 
 from ffml.recipe.sources import FLAGS
 
@@ -36,3 +36,15 @@ def with_owners(message: str, command: str, options: Mapping[str, Set[str]]) -> 
         else:
             said.append(f"{word} is an option of ffml {owner}")
     return "; ".join(said)
+
+
+def without_secrets(message: str, words: Sequence[str]) -> str:
+    """Take user and password of any address among a command's words out of a message.
+
+    >>> without_secrets("no file a:/me:pass@host", ["report", "a://me:pass@host"])
+    'no file a:/host'
+    """
+    for word in words:
+        if found := re.search("://(.*@)", word, re.DOTALL):
+            message = message.replace(found[1], "")
+    return message

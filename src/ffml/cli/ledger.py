@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from ffml.base import FFMLError
 from ffml.cli import shared
 from ffml.cli.shared import TABLE, option
 
@@ -129,6 +128,4 @@ def forget(
 
     configure(devices=1)
     number = open_run(run).forget(id, task or None)
-    if not number:
-        raise FFMLError(f"nothing was decided about id {id!r}; check it")
     typer.echo(f"forgotten: {number} decisions about one person keep neither id nor features")

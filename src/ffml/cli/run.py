@@ -11,6 +11,7 @@ from rich.console import Console
 from ffml.base import FFMLError
 from ffml.cli.live import Live
 from ffml.cli.noticed import show_noticed
+from ffml.cli.shared import shown
 from ffml.cli.summary_table import show_now, show_summary
 from ffml.cli.together import follow, is_distributed, joined, own_folder
 
@@ -117,7 +118,7 @@ def resume_stream(folder: str, *, data: str | None, quiet: bool, as_json: bool) 
     distributed = is_distributed()
     leads = joined() if distributed else True
     console = Console(stderr=as_json, quiet=quiet or not leads)
-    console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{folder}[/bold] …")
+    console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{shown(folder)}[/bold] …")
     from ffml.runs import open_run
     from ffml.runs.starting import further_tasks
     from ffml.runtime import configure
@@ -160,15 +161,13 @@ def play(
     """
     from ffml.audit.record import planned_rounds
 
-    session, status, played = run.session(), "complete", 0
+    status, played, who = "complete", 0, "update" if now else "run"
     planned = planned_rounds(run.config) if not now else stream.num_tasks
-    with Live(console, session, stream, planned, short=now) as live:
+    with run.learning() as session, Live(console, session, stream, planned, short=now) as live:
         live.progress.update(live.bar, completed=0 if now else session.state.round)
         try:
-            with run.store.learning():
-                who = "update" if now else "run"
-                for _ in session.update(stream, who, live, most):
-                    played += 1
+            for _ in session.update(stream, who, live, most):
+                played += 1
         except KeyboardInterrupt:
             status = "interrupted"
         except FFMLError:

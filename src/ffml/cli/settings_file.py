@@ -16,6 +16,9 @@ class Answers(NamedTuple):
     by: str | None
     max_gap: float
     date_format: str | None = None
+    label_delay: int = 0  # after so many tasks the outcome is known
+    selective: bool = False  # of those decided favourably alone
+    id: str | None = None  # what names a person
 
 
 def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
@@ -25,8 +28,9 @@ def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
         "time": (answers.time, "when a row came: tasks are periods, played in time order"),
         "by": (answers.by, "how long a period is: day, week, month, quarter or year"),
         "date_format": (answers.date_format, "how dates are written"),
+        "id": (answers.id, "names a person, so that `ffml label` finds them later"),
     }
-    taken = {answers.label, *answers.sensitive, answers.task, answers.time}
+    taken = {answers.label, *answers.sensitive, answers.task, answers.time, answers.id}
     features = ", ".join(column for column in columns if column not in taken)
     lines = [
         "# Settings of a run, written by `ffml start`. Learn with: ffml run --config THIS_FILE",
@@ -36,6 +40,7 @@ def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
         'notions = ["demographic-parity"]  # what must not differ; see `ffml notions`',
         f"max_gap = [{answers.max_gap:g}]  # by how much it may differ: 0.05 is 5 points",
         "# min_ratio = [0.8]  # in place of max_gap: the lower rate is at least 80 % of the higher",
+        *_outcomes(answers),
         "",
         "[data_options]",
         f"label = {_toml(answers.label)}  # the column to predict",
@@ -49,6 +54,19 @@ def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
         f"# Inputs are all other columns: {_one_line(features)}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _outcomes(answers: Answers) -> list[str]:
+    """Say when outcomes are known, of whom, and what follows from that."""
+    if not answers.label_delay:
+        return ["label_delay = 0  # some outcomes of a task are known before it is decided about"]
+    lines = [f"label_delay = {answers.label_delay}  # tasks until outcomes are known"]
+    if answers.selective:
+        lines += [
+            "# Outcomes are known of those decided favourably alone. So accuracy, equal opportunity",
+            "# and equalized odds cannot be measured, and it is learned from these people alone.",
+        ]
+    return lines
 
 
 def _toml(text: str) -> str:

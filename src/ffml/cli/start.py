@@ -1,4 +1,4 @@
-"""``ffml start``: five questions about a table, and a file of settings that answers them."""
+"""``ffml start``: a few questions about a table, and a file of settings that answers them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ffml.tables import ColumnLook, Source
 
 DEFAULT_GAP = 0.05
+MOST_DELAY = 1000
 UNITS = ("day", "week", "month", "quarter", "year")
 
 
@@ -28,7 +29,7 @@ def start(
         ),
     ] = None,
 ) -> None:
-    """Ask five questions about a table, and write the settings of a run with comments."""
+    """Ask a few questions about a table, and write the settings of a run with comments."""
     from ffml.tables import look, open_table
 
     path = out or Path(f"{Path(table).name.split('.')[0] or 'table'}.toml")
@@ -77,12 +78,14 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     free = [column for column in free if column not in sensitive]
     task, time, by = _ask_tasks(looks, free, files)
     date_format = _ask_format(source, time) if time else None
+    delay, selective, id = _ask_outcomes([c for c in free if c not in (task, time)], bool(time))
     gap = _ask(
-        "5. By how much may the groups' rates of favourable decisions differ (0.05: 5 points)?",
+        "6. By how much may the groups' rates of favourable decisions differ (0.05: 5 points)?",
         f"{DEFAULT_GAP:g}",
         _share,
     )
-    return Answers(label, positive, sensitive, task, time, by, gap, date_format)
+    columns = (label, positive, sensitive, task, time, by)
+    return Answers(*columns, gap, date_format, delay, selective, id)
 
 
 def _ask_tasks(
@@ -110,6 +113,28 @@ def _ask_tasks(
         lambda text: _one_of(text, UNITS),
     )
     return None, column, by
+
+
+def _ask_outcomes(free: Sequence[str], timed: bool) -> tuple[int, bool, str | None]:
+    """Ask when outcomes are known, and if that is after the decision, of whom."""
+    delay = _ask(
+        "5. How many tasks after the decision is the outcome known (0: of some people before it)?",
+        "1" if timed else "0",
+        _count,
+    )
+    if not delay:
+        return 0, False, None
+    whom = _ask(
+        "   Of whom: everybody, or only those decided favourably (favourable)?",
+        "everybody",
+        lambda text: _one_of(text, ("everybody", "favourable")),
+    )
+    id = _ask(
+        "   Which column names a person, so that outcomes find them (none: there is no such)?",
+        "none",
+        lambda text: None if text == "none" else _column(text, free),
+    )
+    return delay, whom == "favourable", id
 
 
 def _ask_format(source: "Source", time: str) -> str | None:
@@ -152,6 +177,12 @@ def _one_of(text: str, values: Sequence[str]) -> str:
     if text not in values:
         raise FFMLError(f"one of {', '.join(values)}, please")
     return text
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_DELAY:
+        raise FFMLError(f"a whole number from 0 to {MOST_DELAY}, please")
+    return int(text)
 
 
 def _share(text: str) -> float:

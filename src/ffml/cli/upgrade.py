@@ -14,12 +14,18 @@ def upgrade(
     The old files go to the folder `old-0.2` inside. Decisions are made anew: those that were made
     by then are in the old files.
     """
-    from ffml.runs.upgrading import upgrade_run
+    from ffml.runs.upgrading import OLD, later_tasks, upgrade_run
     from ffml.runtime import configure
 
     configure()
     opened = upgrade_run(run)
+    opened.write_views()
     typer.echo(
         f"{run} has a ledger now ({len(opened.store.rounds())} tasks); the old files are in "
-        f"{run / 'old-0.2'}"
+        f"{run / OLD}"
     )
+    if later := later_tasks(run, opened):
+        typer.echo(
+            f"{len(later)} tasks came with later tables ({', '.join(later[:3])}…); give these "
+            "tables again with `ffml update`"
+        )

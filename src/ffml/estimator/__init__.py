@@ -4,7 +4,6 @@ import copy
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from ffml.online.loop import Loop
     from ffml.online.state import LoopState, Round
     from ffml.recipe.config import RunConfig
-    from ffml.runs.keeping import Kept
+    from ffml.runs.keeping import Played
 
 
 class FairMetaClassifier(ClassifierMixin, BaseEstimator):
@@ -114,9 +113,10 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     _rule: "Rule"
     schema_: Schema
     state_: "LoopState"
-    _played: "list[Kept]"  # rounds with their people, for a ledger
-    _origin: str | None  # folder of the run that it has gone on from
-    _version: int
+    _played: "list[Played]"  # rounds of its own with their people, for a ledger
+    _saved: dict[str, int]  # how many of them a ledger has, by the checksum of its newest state
+    _origin: str | None  # the run that it was read from
+    _version: int  # of that run
     _data: dict[str, Any]  # what a run's config.json says of the table
     _outcomes: np.ndarray  # the two labels, the favourable one last
 
@@ -280,7 +280,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         refuse_after_fork()
         from ffml.estimator.run import load_run
 
-        parameters, attributes = load_run(Path(path))
+        parameters, attributes = load_run(path)
         model = cls(**parameters)
         for name, value in attributes.items():
             setattr(model, name, value)
@@ -302,7 +302,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         refuse_after_fork()
         from ffml.estimator.run import save_run
 
-        return save_run(self, Path(path))
+        return save_run(self, path)
 
     def report(self, path: str | Path | None = None) -> str:
         """Return the report, one page of HTML, and write it to a file if one is given."""
@@ -448,7 +448,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self._config, self._outcomes, self.classes_ = config, outcomes, np.sort(outcomes)
         self.preprocessor_, self.schema_ = preprocessor, schema
         self.rounds_: list[Round] = []
-        self._played: list[Kept] = []
+        self._played, self._saved = [], {}
         self._origin, self._version = None, 0
         self._data = data_document(schema, outcomes, not hasattr(self, "feature_names_in_"))
 
@@ -485,15 +485,11 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _play(self, task: Task) -> None:
-        from ffml.online.judge import NO_DECISION
-        from ffml.online.loop import step
-        from ffml.runs.keeping import kept_round
+        from ffml.runs.keeping import play_round
 
-        self.state_, record = step(self.loop_, self.state_, task)
-        plain = replace(record, decided=NO_DECISION)
-        kept = kept_round(self.schema_, task, record, self._version)
-        self.rounds_ = [*self.rounds_, plain]
-        self._played = [*self._played, kept._replace(record=plain)]
+        self.state_, played = play_round(self.loop_, self.state_, task, self._version)
+        self.rounds_ = [*self.rounds_, played.record]
+        self._played = [*self._played, played]
 
     def _finish(self) -> "FairMetaClassifier":
         """Decide as well as can be done before a new task is known."""

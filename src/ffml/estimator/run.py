@@ -1,8 +1,7 @@
 """A classifier as a run, and a run as a classifier."""
 
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -10,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream
+from ffml.border import public_address as public
 from ffml.estimator.loop import parameters_of
 from ffml.recipe.build import Experiment
 from ffml.recipe.saved import config_document
 from ffml.recipe.schemas import schema_document
 from ffml.runs import Run, open_run
-from ffml.runs.keeping import Kept, Session, rounds_from
+from ffml.runs.keeping import go_on, rounds_from
 from ffml.runs.ownership import check_out
 from ffml.store import Store
+from ffml.store.copying import copy_ledger
 from ffml.tables import Preprocessor, Roles
 
 if TYPE_CHECKING:
@@ -26,44 +27,35 @@ if TYPE_CHECKING:
 NAME, TASK = "FairMetaClassifier", "task"
 
 
-def save_run(model: "FairMetaClassifier", folder: Path) -> Path:
-    """Write a run; in the folder of the run that the classifier has gone on from, go on with it."""
-    if model._origin is not None and folder.resolve() != Path(model._origin).resolve():
-        check_out(folder, overwrite=False)
-        shutil.copytree(model._origin, folder, ignore=shutil.ignore_patterns("*.lock"))
-    if (folder / "run.db").exists():
-        store = Store.open(folder, write=True)
-        _refuse_others(model, store, folder)
-    else:
-        check_out(folder, overwrite=False)
-        store = Store.create(folder, _documents(model), who=NAME)
-    session = Session(store, model._config, model.loop_, model.state_)
-    with store.learning():
-        for kept in model._played[_done(model, store) :]:
-            with store.transaction(NAME, f"round {kept.record.round}: {kept.record.task}") as t:
-                kept.write(t)
-        with store.transaction(NAME, "state") as t:
-            session.put_state(t, model.state_)
-    report = Run(store, None).write_views()
-    store.close()
-    if report is None:
-        raise FFMLError("a classifier is saved in a folder; give one")
-    return report
+def save_run(model: "FairMetaClassifier", address: str | Path) -> Path:
+    """Write a run; where there is one that the classifier has gone on from, go on with it."""
+    with _ledger(model, address) as store:
+        done = _rounds_there(model, store)
+        if done < len(model._played):
+            with store.learning():
+                go_on(store, model._played[done:], model.state_, NAME)
+            model._saved = {**model._saved, _checksum(store): len(model._played)}
+        report = Run(store).write_views()
+        return Path(store.name) if report is None else report
 
 
-def load_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def load_run(address: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read a run; return a classifier's parameters and its attributes. Nothing is written."""
-    run = open_run(folder, write=False)
+    with closing(open_run(address, write=False)) as run:
+        return _classifier(run, address)
+
+
+def _classifier(run: Run, address: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     config, preprocessing = run.config, run.store.document("preprocessing")
     if preprocessing is None:
         raise FFMLError(
-            f"{folder} learned the data set '{config['data']['name']}', whose columns a classifier "
-            "does not know; give the folder of a run on a table"
+            f"{run.store.name} learned the data set '{config['data']['name']}', whose columns a "
+            "classifier does not know; give the folder of a run on a table"
         )
     record, session = run.record, run.session()
     outcomes = _outcomes(config["data"].get("labels", {}))
     preprocessor = Preprocessor.from_json(preprocessing)
-    rounds = rounds_from(record.kept, record.counts)
+    rounds = rounds_from(record.kept, record.counts, record.columns)
     attributes: dict[str, Any] = {
         "_config": session.config,
         "schema_": session.schema,
@@ -74,13 +66,13 @@ def load_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "n_features_in_": len(preprocessor.names),
         "state_": session.state,
         "_version": session.version,
-        "_played": [Kept(one) for one in rounds],
-        "_origin": str(folder),
+        "_played": [],
+        "_origin": str(address),
+        "_saved": {_checksum(run.store): 0},
         "_data": config["data"],
     }
     if not config["data"].get("array"):
         attributes["feature_names_in_"] = np.array(preprocessor.names, object)
-    run.close()
     is_plain = outcomes.dtype.kind != "U" and outcomes[0] < outcomes[1]
     positive = None if is_plain else outcomes[1].item()
     return parameters_of(session.config) | {"positive": positive}, attributes
@@ -102,9 +94,8 @@ def temporary_run(model: "FairMetaClassifier") -> Iterator[Run]:
     """Give a run with what a classifier knows, for as long as it is needed."""
     with TemporaryDirectory(prefix="ffml-") as folder:
         save_run(model, Path(folder) / "run")
-        run = open_run(Path(folder) / "run")
-        yield run
-        run.close()
+        with closing(open_run(Path(folder) / "run")) as run:
+            yield run
 
 
 def _documents(model: "FairMetaClassifier") -> dict[str, Any]:
@@ -122,21 +113,38 @@ def _documents(model: "FairMetaClassifier") -> dict[str, Any]:
     }
 
 
-def _done(model: "FairMetaClassifier", store: Store) -> int:
-    return len(store.rounds())
+def _ledger(model: "FairMetaClassifier", address: str | Path) -> Store:
+    """Open the ledger to be written; where there is none, make it, or copy that of the origin."""
+    if "://" in str(address) or (Path(address) / "run.db").exists():
+        return Store.open(address, write=True)
+    check_out(Path(address), overwrite=False)
+    if model._origin is None:
+        return Store.create(address, _documents(model), who=NAME)
+    if "://" in model._origin:
+        raise FFMLError(f"a run in a database is not copied; save to {public(model._origin)}")
+    with Store.open(model._origin) as origin:
+        _rounds_there(model, origin)
+    copy_ledger(Path(model._origin), Path(address))
+    return Store.open(address, write=True)
 
 
-def _refuse_others(model: "FairMetaClassifier", store: Store, folder: Path) -> None:
-    """Refuse a run with rounds that this classifier has not seen."""
-    kept = store.rounds()
-    mine = [one.record.task for one in model._played]
-    same = [row.task for row in kept] == mine[: len(kept)]
-    if not same or not all(one.agrees(row) for one, row in zip(model._played, kept, strict=False)):
-        store.close()
+def _rounds_there(model: "FairMetaClassifier", store: Store) -> int:
+    """Return how many of the rounds that a classifier has played a ledger holds."""
+    checksum = _checksum(store)
+    if not checksum and model._origin is None:
+        return 0
+    if checksum not in model._saved:
         raise FFMLError(
-            f"{folder} holds rounds that this classifier has not seen; go on from there with "
+            f"{store.name} holds rounds that this classifier has not seen; go on from there with "
             "from_run, or save elsewhere"
         )
+    return model._saved[checksum]
+
+
+def _checksum(store: Store) -> str:
+    """Return what names the newest state of a ledger; nothing before the first."""
+    newest = store.latest_version()
+    return "" if newest is None else newest.checksum
 
 
 def _outcomes(labels: dict[str, int]) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from ffml.base import Array, Features, LabelledTask, Schema
-from ffml.border import at_least, needed
+from ffml.border import at_least
 from ffml.draws import generator
 from ffml.features.forest import Forest, fit_forests, no_forest
 from ffml.features.scoring import forests_logits
@@ -44,11 +44,10 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
         growth: boosting is fitted anew once the rows seen have grown by this factor, so that the
             number of fits grows with the logarithm of the rows.
 
-    Reference: Friedman, "Greedy Function Approximation", 2001; as fitted by scikit-learn's
-    `HistGradientBoostingClassifier` (60 trees of at most 15 leaves).
+    Reference: Friedman, "Greedy Function Approximation", 2001; as fitted by XGBoost
+    (`ffml.features.forest`: 50 trees of at most 15 leaves).
     """
     at_least(1, **{"boosted.growth": growth})
-    needed("sklearn")
     width = len(schema.features)
     compared = schema.contrasts[:MOST_GROUPS]
 
@@ -58,7 +57,7 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
 
     def describe(state: Boosted, x: Array) -> np.ndarray:
         x = np.asarray(x)
-        known = [len(forest.roots) > 0 for forest in state.groups]
+        known = [forest.known for forest in state.groups]
         logits = forests_logits((state.labels, *state.groups), x)
         described = np.empty((len(x), x.shape[1] + logits.shape[1]), np.float32)
         described[:, : x.shape[1]] = x
@@ -71,7 +70,8 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
         if seen < LEAST_ROWS or seen < growth * state.fitted_rows:
             return state._replace(seen_rows=seen)
         x, y, s, weight = _some_rows(generator(key), rows_of_all(tasks))
-        labels, *groups = fit_forests(x[:, :width], [y, *s.T[: len(compared)]], weight)
+        targets = [y, *s.T[: len(compared)]]
+        labels, *groups = fit_forests(x[:, :width], targets, weight, schema.categories or None)
         return Boosted(labels, tuple(groups), seen, seen)
 
     hints = tuple(f"boosted {name}" for name in compared)

@@ -55,21 +55,3 @@ def restored_tree(like: Any, root: str, arrays: Mapping[str, np.ndarray]) -> Any
                 f"{array.dtype}{list(array.shape)}; use the settings and the ffml that wrote it"
             )
     return jax.tree.unflatten(jax.tree.structure(like), [arrays[name] for name in wanted])
-
-
-def both_by_name(learner: Any, features: Any, root: str) -> dict[str, np.ndarray]:
-    """Name the arrays of a learner, and of the features around it if there are any."""
-    if features is None:
-        return leaves_by_name(learner, root)
-    return leaves_by_name(features, root) | leaves_by_name(learner, f"{root}.inner")
-
-
-def both_restored(
-    learner: Any, features: Any, root: str, arrays: Mapping[str, np.ndarray]
-) -> tuple[Any, Any]:
-    """Read back what `both_by_name` named, into trees of these shapes."""
-    if features is None:
-        return restored_tree(learner, root, arrays), None
-    inner = f"{root}.inner"
-    around = {name: array for name, array in arrays.items() if not name.startswith(inner)}
-    return restored_tree(learner, inner, arrays), restored_tree(features, root, around)

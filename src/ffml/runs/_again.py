@@ -8,7 +8,7 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
 from ffml.runs._people import fingerprints, names_of
-from ffml.store import Labels, Round, Store
+from ffml.store import Labels, Round, Store, person_hash
 from ffml.tables import earlier_period, twin_period
 
 MOST_NAMED = 3  # ids and columns that a message names
@@ -34,19 +34,18 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
         FFMLError: a person has changed, is new to the task, or has another label than before.
     """
     prints = fingerprints(task, schema)
-    names = names_of(task, prints.rows)
-    kept = store.decisions(round=before.round, columns=("id", "content", "label"))
+    named = zip(names_of(task, prints.rows), prints.rows.tolist(), task.y.tolist(), strict=True)
+    kept = store.decisions(round=before.round, columns=("id", "content", "label", "forgotten"))
+    gone = {*kept["forgotten"]} - {b""}
+    rows = [row for row in named if not gone or person_hash(*row[:2]) not in gone]
     contents = dict(zip(kept["id"], kept["content"], strict=True))
     labels = dict(zip(kept["id"], kept["label"], strict=True))
-    changed = [
-        name
-        for name, content in zip(names, prints.rows.tolist(), strict=True)
-        if contents.get(name) != content
-    ]
+    changed = [name for name, content, _ in rows if contents.get(name) != content]
     if changed:
-        columns = _different(before.document, prints.columns) if len(names) == len(contents) else []
+        whole = len(rows) == len(kept["id"])
+        columns = _different(before.document, prints.columns) if whole else []
         raise _changed(task.name, changed, [c for c in changed if c not in contents], columns)
-    given = dict(zip(names, task.y.tolist(), strict=True))
+    given = {name: y for name, _, y in rows}
     arrived = _by_name(given, labels) if task.ids is not None else _by_content(given, labels)
     contradictions = [n for n, y in arrived.items() if _known(labels[n]) and labels[n] != y]
     if contradictions:
@@ -54,11 +53,11 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
         raise FFMLError(
             f"id {first!r} of task {task.name!r} has label {int(labels[first])} in the ledger and "
             f"{arrived[first]} now ({len(contradictions)} such); if the new labels are right, give "
-            "them to 'ffml label --correct'"
+            "them to `ffml label --correct`"
         )
     ids = list(arrived)
     return Again(
-        len(names),
+        len(rows),
         Labels(ids, np.array([arrived[n] for n in ids], np.int64), [task.name] * len(ids)),
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
 from ffml.runs._people import fingerprints, names_of
-from ffml.runs._session import group_names
+from ffml.runs._played import group_names
 from ffml.scoring import Scorer, prepare
 from ffml.scoring.model import preprocessor_of
 from ffml.store import Decided, Round, Store
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ffml.runs._run import Run
+
+
+MOST_ASKED = 5000  # people that a query names; of more, the whole task is read
 
 
 class Arrivals(NamedTuple):
@@ -95,35 +98,42 @@ def _said(scorer: Scorer, task: Task, schema: Schema) -> dict[str, Any]:
 def _recorded(run: "Run", scorer: Scorer, task: Task) -> dict[str, Any]:
     """Decide about those who are new to the task, and write it; others keep their decision.
 
-    Who is new is looked up in the transaction that writes, so that a person who is asked about
-    twice at once is decided about once.
+    Who is new is found within the transaction: of two who decide about one person at the same
+    time, the second returns what the first has written.
     """
-    schema, said = scorer.model.schema, scorer.decide(task.x)
-    prints = fingerprints(task, schema)
+    prints = fingerprints(task, scorer.model.schema)
     names = names_of(task, prints.rows)
     with run.store.transaction("decide", f"people of {task.name}") as ledger:
         before = run.store.round_of(task.name)
         known = _known(run.store, before, names, prints.rows) if before else {}
         new = np.array([i for i, name in enumerate(names) if name not in known], int)
         if len(new):
-            keeps = before is None or before.status == "open"  # to be learned from later
             number = ledger.put_round(task.name, "open", {}) if before is None else before.round
-            people = Decided(
-                ids=[names[i] for i in new],
-                groups=group_names(schema, task.groups[new]),
-                version=scorer.model.version,
-                probability=said.probability[new].astype(float),
-                decision=said.decision[new].astype(int),
-                unpriced=said.unpriced[new].astype(int),
-                label=np.full(len(new), -1),
-                content=prints.rows[new],
-                x=task.x[new] if keeps else None,
-            )
+            keep = before is None or before.status == "open"  # it is to be learned from
+            people = _decided(scorer, task, names, prints.rows, new, keep)
             ledger.add_decisions(number, people)
-    mine = zip(said.probability.tolist(), said.decision.tolist(), strict=True)
-    all_said = dict(zip(names, mine, strict=True)) | known
-    chances, decisions = zip(*(all_said[name] for name in names), strict=True)
+            said = zip(people.probability.tolist(), people.decision.tolist(), strict=True)
+            known |= dict(zip(people.ids, said, strict=True))
+    chances, decisions = zip(*(known[name] for name in names), strict=True)
     return _columns(names, task.name, np.array(chances, np.float32), np.array(decisions))
+
+
+def _decided(
+    scorer: Scorer, task: Task, names: list[str], contents: np.ndarray, new: np.ndarray, keep: bool
+) -> Decided:
+    """Decide about some people of a task; ``keep`` their features."""
+    said = scorer.decide(task.x[new])
+    return Decided(
+        ids=[names[i] for i in new],
+        groups=group_names(scorer.model.schema, task.groups[new]),
+        version=scorer.model.version,
+        probability=said.probability.astype(float),
+        decision=said.decision.astype(int),
+        unpriced=said.unpriced.astype(int),
+        label=np.full(len(new), -1),
+        content=contents[new],
+        x=task.x[new] if keep else None,
+    )
 
 
 def _known(
@@ -131,15 +141,16 @@ def _known(
 ) -> dict[str, tuple[float, int]]:
     """Return the decisions about people who came before; refuse one who has changed since."""
     columns = ("id", "content", "probability", "decision")
-    kept = store.decisions(round=before.round, ids=names, columns=columns)
+    few = names if len(names) <= MOST_ASKED else None
+    kept = store.decisions(round=before.round, ids=few, columns=columns)
     content = dict(zip(names, contents.tolist(), strict=True))
     for name, was, decision in zip(*(kept[c] for c in ("id", "content", "decision")), strict=True):
-        if decision < 0:
+        if name in content and decision < 0:
             raise FFMLError(
                 f"id {name!r} is one of the labelled rows that task {before.task!r} was adapted "
                 "to; give another task"
             )
-        if content[name] != was:
+        if content.get(name, was) != was:
             raise FFMLError(
                 f"id {name!r} was decided about in task {before.task!r} with other features; give "
                 "a new id, or another task"
@@ -150,8 +161,7 @@ def _known(
 
 def _next_task(store: Store) -> str:
     """Name the population of people who come after the tasks that were learned from."""
-    learned = [row for row in store.rounds() if row.status != "open"]
-    return f"after round {len(learned)}"
+    return f"after round {store.tasks_done()}"
 
 
 def _columns(

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ffml.base import SensitiveColumn, Task
+from ffml.base import FFMLError, SensitiveColumn, Task
 from ffml.online.judge import Decided, judge_decisions
 from ffml.online.learn import learn_due
 from ffml.online.loop import absorb
@@ -47,7 +47,7 @@ def add_labels(session: Session, labels: Labels, correct: bool, who: str) -> Lab
         for name in learned:
             ledger.set_status(name, "learned")
         version = session.version
-        for task in placement.tasks:
+        for task in dict.fromkeys(placement.tasks):
             row = session.store.round_of(task)
             if row is not None and row.status == "open":
                 state, done = _absorbed(session, ledger, state, row)
@@ -125,11 +125,12 @@ def _code(column: SensitiveColumn, group: str | None) -> int:
 def _judge(session: Session, ledger: Transaction, state: LoopState, one: Waiting) -> LoopState:
     """Judge a round again, and move the sums of violations by what has changed."""
     loop = session.loop
-    kept = session.store.round_of(one.task.name)
-    document = {} if kept is None else kept.document
+    row = session.store.round_of(one.task.name)
+    if row is None:
+        raise FFMLError(f"{session.store.name} has lost task {one.task.name!r}; see 'ffml verify'")
     judgement = judge_decisions(loop.problem, loop.schema, one.task, one.decided)
-    after, change, clipped = judged_again(document, judgement, one)
-    ledger.put_round(one.task.name, "decided", after)
+    after, change, clipped = judged_again(row.document, judgement, one)
+    ledger.put_round(row.task, row.status, after)
     return state._replace(
         violation=state.violation + change, clipped_violation=state.clipped_violation + clipped
     )

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ffml import metrics
 from ffml.audit.counts import Tables
+from ffml.base import SensitiveColumn
 from ffml.online.drift import Drift
 from ffml.online.judge import Judgement
 from ffml.online.state import Round
@@ -29,31 +31,57 @@ def round_document(record: Round) -> dict[str, Any]:
     }
 
 
-def rounds_from(kept: Sequence[Any], tables: Tables) -> list[Round]:
+def rounds_from(
+    kept: Sequence[Any], tables: Tables, columns: Sequence[SensitiveColumn]
+) -> list[Round]:
     """Read rounds back from the ledger's rows; ``tables`` hold the counts of all tasks.
 
-    A task that is still open has counts, and no round yet.
+    A task that is still open was played in no round: it is judged by its counts.
     """
     records: list[Round] = []
     violation = clipped = None
     for row in kept:
         if "metrics" not in row.document:
-            continue
+            last = records[-1] if records else None
+            row = row._replace(document=_open_document(row.round, tables, columns, last))
         constraint = _array(row.document["constraint"])
         measured = np.nan_to_num(constraint)
         violation = measured if violation is None else violation + measured
         clipped = np.maximum(measured, 0) + (0 if clipped is None else clipped)
-        records.append(_round(len(records) + 1, row, tables, violation, clipped))
+        records.append(_round(row, tables, violation, clipped))
     return records
 
 
-def _round(
-    number: int, row: Any, tables: Tables, violation: np.ndarray, clipped: np.ndarray
-) -> Round:
+def _open_document(
+    number: int, tables: Tables, columns: Sequence[SensitiveColumn], last: Round | None
+) -> dict[str, Any]:
+    """Return what can be said of people who were decided about one by one: nothing is learned."""
+    counts = {c.name: tables.decided[c.name][number - 1] for c in columns}
+    judged = metrics.worst([metrics.judge(counts[c.name], c.groups) for c in columns])
+    first = counts[columns[0].name]
+    people, unknown = int(first.sum()), int(first[:, 2].sum())
+    values = judged.values | {"loss": math.nan, "dbc": math.nan}
+    before = np.zeros(0) if last is None else last.multipliers
+    nothing = {"iterations": 0, "drift": [], "seconds": 0.0, "extra": {}}
+    return nothing | {
+        "n_rows": people,
+        "n_support": 0,
+        "n_validation": people - unknown,
+        "n_unlabelled": unknown,
+        "undefined": judged.undefined,
+        "metrics": {name: _number(value) for name, value in values.items()},
+        "constraint": _listed(np.full(before.shape, np.nan)),
+        "multipliers": _listed(before),
+        "reliability": _listed(np.zeros((10, 3))),
+        "ceilings": {c.name: [None, None] for c in columns},
+    }
+
+
+def _round(row: Any, tables: Tables, violation: np.ndarray, clipped: np.ndarray) -> Round:
     document, place = row.document, row.round - 1
     arrays: dict[str, Any] = {name: _array(document[name]) for name in _ARRAYS}
     return Round(
-        round=number,
+        round=row.round,
         task=row.task,
         **{name: document[name] for name in _PLAIN},
         **arrays,

@@ -120,7 +120,7 @@ class Run:
         """
         from ffml.runs._further import further_tasks
 
-        with self._learning("update") as session:
+        with self.learning() as session:
             stream = further_tasks(self, data, query, id)
             return list(session.update(stream, "update", watcher))
 
@@ -140,7 +140,7 @@ class Run:
         from ffml.runs._further import late_labels
         from ffml.runs._labels import add_labels
 
-        with self._learning("label") as session:
+        with self.learning() as session:
             labels = late_labels(self, data, query, id)
             return add_labels(session, labels, correct, "label")
 
@@ -217,7 +217,7 @@ class Run:
 
     def forget(self, id: str, tasks: list[str] | None = None) -> int:
         """Take a person's id and features out of the ledger; return of how many decisions."""
-        with self._learning("forget") as session:
+        with self.learning() as session:
             session.forget(id, tasks)
             return forget(self.store, id, tasks)
 
@@ -238,7 +238,8 @@ class Run:
         return self._session
 
     @contextmanager
-    def _learning(self, who: str) -> "Iterator[Session]":
+    def learning(self) -> "Iterator[Session]":
+        """Stand there alone: who else wants to learn is refused until this one is done."""
         with self.store.learning():
             yield self.session()
 

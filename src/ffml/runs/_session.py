@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ffml.base import Schema, Stream, Task
+from ffml.base import FFMLError, Schema, Stream, Task
 from ffml.forks import refuse_after_fork
 from ffml.online.drift import InputWatch
 from ffml.online.judge import Decided as Decision
-from ffml.online.loop import start, step
+from ffml.online.loop import start
 from ffml.online.state import Loop, LoopState, Round
 from ffml.online.waiting import Waiting
 from ffml.recipe.build import Experiment, build_loop
@@ -20,13 +20,12 @@ from ffml.recipe.schemas import schema_from
 from ffml.recipe.sharing import shared_functions
 from ffml.runs._again import given_again, refuse_disorder
 from ffml.runs._answer import keep_alarms
-from ffml.runs._people import Fingerprints, fingerprints, names_of
-from ffml.runs._rounds import round_document
+from ffml.runs._played import play_round
 from ffml.runs._state import StateWriter, read_state
 from ffml.scoring.model import SavedModel
 from ffml.scoring.rules import model_of
-from ffml.store import Decided, Store, Transaction
 from ffml.store import Round as LedgerRound
+from ffml.store import Store, Transaction
 from ffml.tables import Preprocessor
 from ffml.tables.scaling import RunningScaler
 
@@ -87,19 +86,17 @@ class Session:
             watcher: is told of rounds, see `ffml.runs.Watcher`.
             most: how many tasks of the stream count; None: all.
         """
-        known = {row.task: row for row in self.store.rounds()}
-        before = list(known)
+        before = self.store.tasks()
         keep_features = bool(self.store.document("keep_features"))
         for task in islice(stream.tasks(), most):
-            if task.name in known:
-                self._take_labels(known[task.name], task, who)
+            if known := self.store.round_of(task.name):
+                self._take_labels(known, task, who)
                 continue
             if who != "run":
                 refuse_disorder(task.name, before)
             if watcher is not None:
                 watcher.working_on(task)
             record = self.play(task, who, keep_features)
-            known[task.name] = LedgerRound(len(known) + 1, task.name, "", {})
             if watcher is not None:
                 watcher.show(record)
             yield record
@@ -116,26 +113,22 @@ class Session:
 
     def play(self, task: Task, who: str, keep_features: bool = False) -> Round:
         """Play one task and make it safe."""
-        prints = fingerprints(task, self.schema)
-        names = names_of(task, prints.rows)
-        task = task._replace(ids=np.array(names, object))
-        state, record = step(self.loop, self.state, task)
+        state, played = play_round(self.loop, self.state, task, self.version, keep_features)
         with self.store.transaction(who, f"round {state.round}: {task.name}") as ledger:
-            status = (
-                "decided" if any(one.round == state.round for one in state.waiting) else "learned"
-            )
-            document = round_document(record) | {"columns": prints.columns}
-            number = ledger.put_round(task.name, status, document)
-            x = task.x if keep_features else None
-            people = decided_rows(self.schema, task, prints, record.decided, self.version, x)
-            ledger.add_decisions(number, people)
+            number = played.write(ledger, state)
             self._put_learned(ledger, state)
             version = self.put_state(ledger, state, number)
         self.state, self.version = state, version
-        return record
+        return played.record
 
     def put_state(self, ledger: Transaction, state: LoopState, number: int | None = None) -> int:
-        """Write a state as the next version; return its number."""
+        """Write a state as the next version; return its number.
+
+        Raises:
+            FFMLError: somebody has learned since this session began; nothing of theirs is undone.
+        """
+        if self.store.version_number != self.version:
+            raise FFMLError(f"somebody else has learned in {self.store.name}; do it again")
         saved = self._writer.write(state)
         return ledger.put_version(
             {"round": state.round}, saved.data, saved.parts, saved.new, number
@@ -156,41 +149,6 @@ class Session:
         for one in self.state.waiting:
             if not one.learned and one.round not in still:
                 ledger.set_status(one.task.name, "learned")
-
-
-def decided_rows(
-    schema: Schema,
-    task: Task,
-    prints: Fingerprints,
-    decided: Any,
-    version: int,
-    x: np.ndarray | None = None,
-) -> Decided:
-    """Return a task's people for the ledger; rows that were adapted to have no decision."""
-    n = len(task.y)
-    probability, decision, unpriced = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
-    probability[decided.rows] = decided.probabilities
-    decision[decided.rows] = decided.logits > 0
-    unpriced[decided.rows] = decided.unpriced
-    return Decided(
-        ids=[str(name) for name in (() if task.ids is None else task.ids)],
-        groups=group_names(schema, task.groups),
-        version=version,
-        probability=probability,
-        decision=decision,
-        unpriced=unpriced,
-        label=np.asarray(task.y, np.int64),
-        content=prints.rows,
-        x=x,
-    )
-
-
-def group_names(schema: Schema, groups: np.ndarray) -> dict[str, list[str | None]]:
-    """Return each person's groups by column; None where a group is not known."""
-    return {
-        column.name: [column.groups[code] if code >= 0 else None for code in groups[:, i].tolist()]
-        for i, column in enumerate(schema.sensitive)
-    }
 
 
 def first_inputs(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def summary_of(run: "Run") -> dict[str, Any]:
     """Say in numbers what a run came to, as summary.json does."""
     record, names = run.record, run.session().loop.problem.constraint_names
-    rounds = rounds_from(record.kept, record.counts)
+    rounds = rounds_from(record.kept, record.counts, record.columns)
     if not rounds:
         raise FFMLError(f"{run.store.name} has no round done yet; let it finish one first")
     asked = record.asked or [(notion, None) for notion in record.config["notions"]]
@@ -38,19 +38,19 @@ def summary_of(run: "Run") -> dict[str, Any]:
     return summary | {"extra": extra, "head": record.head}
 
 
-def write_views(run: "Run") -> Path | None:
-    """Write all views of a run in a folder; return the report's path."""
+def write_views(run: "Run", anew: bool = False) -> Path | None:
+    """Write all views of a run in a folder, or only stale ones; return the report's path."""
     summary, folder = summary_of(run), run.folder
     if folder is None:
         return None
-    if is_fresh(folder, summary):
+    if not anew and is_fresh(folder, summary):
         return folder / REPORT
     refuse_links(folder)
     view = view_of(run, summary)
     session = run.session()
     names, schema = session.loop.problem.constraint_names, session.schema
     record = run.record
-    rounds = rounds_from(record.kept, record.counts)
+    rounds = rounds_from(record.kept, record.counts, record.columns)
     try:
         write_atomically(folder / CONFIG, to_json(record.config))
         for name, text in table_texts(rounds, names, schema, header=True).items():
@@ -80,7 +80,7 @@ def is_fresh(folder: Path, summary: dict[str, Any]) -> bool:
 def write_report(run: "Run", path: str | Path | None) -> Path:
     """Write the report alone."""
     if path is None:
-        report = write_views(run)
+        report = write_views(run, anew=True)
         if report is None:
             raise FFMLError("this run is in a database; say where to write its report (--out)")
         return report
@@ -99,7 +99,7 @@ def view_of(run: "Run", summary: dict[str, Any]) -> RunView:
     """Return what the report knows about a run."""
     record, session = run.record, run.session()
     names, schema = session.loop.problem.constraint_names, session.schema
-    tables = table_rows(rounds_from(record.kept, record.counts), names, schema)
+    tables = table_rows(rounds_from(record.kept, record.counts, record.columns), names, schema)
     preprocessing = run.store.document("preprocessing") or {}
     inputs = tuple(str(column["name"]) for column in preprocessing.get("columns", ()))
     return RunView.of(record.config, json.loads(to_json(summary)), tables, inputs)

@@ -1,41 +1,35 @@
-"""A round with its people, ready for the ledger: for those who play without one."""
+"""Rounds that were played without a ledger, and how a ledger goes on with them."""
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
-from ffml.base import Schema, Task
-from ffml.online.state import Round
-from ffml.runs._people import fingerprints, names_of
+from ffml.online.state import LoopState
+from ffml.runs._played import Played, play_round
 from ffml.runs._rounds import round_document, rounds_from
-from ffml.runs._session import Session, decided_rows
-from ffml.store import Decided, Transaction
-from ffml.store import Round as LedgerRound
+from ffml.runs._session import Session
+from ffml.runs._state import StateWriter
+from ffml.store import Store
 
-__all__ = ["Kept", "Session", "kept_round", "round_document", "rounds_from"]
-
-
-class Kept(NamedTuple):
-    """A round that was played; of one that is in a ledger already, the people are not needed."""
-
-    record: Round
-    people: Decided | None = None
-    columns: dict[str, str] | None = None  # sums of the columns' hashes
-
-    def write(self, ledger: Transaction) -> None:
-        """Write the round and its people."""
-        if self.people is None:
-            return
-        document = round_document(self.record) | {"columns": self.columns}
-        number = ledger.put_round(self.record.task, "learned", document)
-        ledger.add_decisions(number, self.people)
-
-    def agrees(self, row: LedgerRound) -> bool:
-        """Tell whether a ledger's round is this one."""
-        return self.columns is None or row.document.get("columns") == self.columns
+__all__ = ["Played", "Session", "go_on", "play_round", "round_document", "rounds_from"]
 
 
-def kept_round(schema: Schema, task: Task, record: Round, version: int = 0) -> Kept:
-    """Put a round together with the people of its task."""
-    prints = fingerprints(task, schema)
-    ids: Any = names_of(task, prints.rows)
-    people = decided_rows(schema, task._replace(ids=ids), prints, record.decided, version)
-    return Kept(record, people, prints.columns)
+def go_on(store: Store, played: Sequence[Played], state: LoopState, who: str) -> None:
+    """Write rounds, and what is known after the last of them: all or nothing.
+
+    Args:
+        store: the ledger, as it stood before these rounds.
+        played: the rounds.
+        state: what is known after them.
+        who: played them, for the ledger.
+    """
+    waiting = {one.task.name for one in state.waiting if not one.learned}
+    learned = [
+        row.task for row in store.rounds() if row.status == "decided" and row.task not in waiting
+    ]
+    names = ", ".join(one.record.task for one in played)
+    saved = StateWriter().write(state)
+    with store.transaction(who, f"rounds up to {state.round}: {names}") as ledger:
+        numbers = [one.write(ledger, state) for one in played]
+        for task in learned:
+            ledger.set_status(task, "learned")
+        document = {"round": state.round}
+        ledger.put_version(document, saved.data, saved.parts, saved.new, numbers[-1])

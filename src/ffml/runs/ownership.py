@@ -11,6 +11,7 @@ from pathlib import Path
 from ffml.base import FFMLError
 from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, TABLES
 from ffml.scoring.model import MODEL
+from ffml.store import holds_run, locked
 from ffml.store.durable import LOCK, refuse_link, temporary, unlink
 
 LEDGER = ("run.db", "run.db-wal", "run.db-shm", "run.lock")
@@ -23,7 +24,7 @@ def check_out(folder: Path, overwrite: bool) -> None:
     if not folder.is_dir():
         return
     refuse_links(folder)
-    if (folder / LEDGER[0]).exists() or (folder / CONFIG).exists():
+    if holds_run(folder) or _is_old(folder):
         if not overwrite:
             raise FFMLError(
                 f"{folder} already holds a run; add --overwrite, or choose another --out, or go on "
@@ -69,8 +70,15 @@ def refuse_links(folder: Path) -> None:
         refuse_link(temporary(folder / name))
 
 
+def give_up(folder: Path) -> None:
+    """Make place for a new run, unless somebody is learning there."""
+    if folder.is_dir():
+        with locked(folder):
+            clear(folder)
+
+
 def clear(folder: Path, whole: bool = False) -> None:
-    """Remove a run's own files from a folder, the ledger last; ``whole``: the folder if empty."""
+    """Remove a run's own files from a folder; ``whole``: the folder too, if it is empty then."""
     if not folder.is_dir():
         return
     for name in (*VIEWS, *LEDGER):
@@ -79,6 +87,11 @@ def clear(folder: Path, whole: bool = False) -> None:
     if whole:
         with suppress(OSError):  # it holds files of the person's
             folder.rmdir()
+
+
+def _is_old(folder: Path) -> bool:
+    """Tell a run of ffml 0.2."""
+    return (folder / CONFIG).exists() and (folder / "checkpoint").is_dir()
 
 
 def _holds_results(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from ffml.recipe.sources import TABLE_KINDS, Found, find_data, table_preprocessi
 from ffml.runs._further import further_tasks
 from ffml.runs._run import Run, Watcher
 from ffml.runs._session import Session
-from ffml.runs.ownership import check_out, clear
+from ffml.runs.ownership import check_out, clear, give_up
 from ffml.store import Store
 from ffml.tables import TableStream, inspect
 
@@ -94,7 +94,7 @@ def start(
         "keep_features": keep_features,
     }
     if "://" not in str(address):
-        clear(Path(address))
+        give_up(Path(address))
     store = Store.create(address, documents)
     session = Session.begin(store, experiment)
     return Started(Run(store, session), session, stream)

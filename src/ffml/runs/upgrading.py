@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 from ffml.base import FFMLError
+from ffml.recipe.config import RunConfig
 from ffml.recipe.saved import run_config
-from ffml.recipe.sources import Found, find_data
-from ffml.runs._run import Run
+from ffml.recipe.sources import find_data
+from ffml.runs._run import Run, open_run
 from ffml.runs.starting import play, start
+from ffml.tables.csvfile import read_csv
 
-OLD = "old-0.2"
+OLD, NEW = "old-0.2", "ledger"
 _NAMES = (
     *("config.json", "rounds.csv", "groups.csv", "timings.csv", "summary.json", "report.html"),
     *("model_card.md", "model.safetensors", "checkpoint", "decisions", ".lock"),
@@ -17,39 +19,53 @@ _NAMES = (
 
 
 def upgrade_run(folder: Path) -> Run:
-    """Play a run of 0.2 again into a ledger; nothing is moved before that has worked."""
+    """Play a run of 0.2 again into a ledger; nothing is moved before that has worked.
+
+    Stopped while it moves files, it goes on from there.
+    """
     if (folder / "run.db").exists():
         raise FFMLError(f"{folder} has a ledger already; there is nothing to upgrade")
+    if not (folder / OLD).is_dir():
+        _play_again(folder)
+    _exchange(folder)
+    return open_run(folder)
+
+
+def later_tasks(folder: Path, run: Run) -> list[str]:
+    """Name the tasks that the old run had and the new one has not: they came with later tables."""
     try:
-        saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        config = run_config(saved["run"])
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise FFMLError(
-            f"{folder} holds no run of ffml 0.2 that can be read ({error}); start a new run"
-        ) from error
+        header, *rows = read_csv(folder / OLD / "rounds.csv")
+        before = [row[header.index("task")] for row in rows]
+    except (OSError, ValueError):
+        return []
+    known = {row.task for row in run.store.rounds()}
+    return [task for task in before if task not in known]
+
+
+def _play_again(folder: Path) -> None:
+    config = _config(folder)
     found = find_data(config.data, dict(config.data_options))
-    new = folder / "ledger"
-    started = start(Found(*found), config, new, overwrite=True)
+    started = start(found, config, folder / NEW, overwrite=True)
     play(started)
-    started.run.write_views()
     started.run.close()
-    _exchange(folder, new)
-    return Run(_open(folder))
 
 
-def _open(folder: Path):  # type: ignore[no-untyped-def]
-    from ffml.store import Store
+def _config(folder: Path) -> RunConfig:
+    try:
+        return run_config(json.loads((folder / "config.json").read_text("utf-8"))["run"])
+    except (FFMLError, OSError, ValueError, LookupError, TypeError) as error:
+        raise FFMLError(
+            f"{folder} holds no run of ffml 0.2 that can be converted; its files stay as they are: "
+            "start a new run in another folder"
+        ) from error
 
-    return Store.open(folder)
 
-
-def _exchange(folder: Path, new: Path) -> None:
-    """Put the old files aside and the new ones in their place."""
-    old = folder / OLD
-    old.mkdir(exist_ok=True)
+def _exchange(folder: Path) -> None:
+    """Put the old files aside and the new ones in their place, the ledger last."""
+    (folder / OLD).mkdir(exist_ok=True)
     for name in _NAMES:
-        if (folder / name).exists():
-            (folder / name).rename(old / name)
-    for path in sorted(new.iterdir()):
+        if (folder / name).exists() and not (folder / OLD / name).exists():
+            (folder / name).rename(folder / OLD / name)
+    for path in sorted((folder / NEW).iterdir(), key=lambda path: path.name == "run.db"):
         path.rename(folder / path.name)
-    new.rmdir()
+    (folder / NEW).rmdir()

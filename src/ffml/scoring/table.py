@@ -146,6 +146,7 @@ def write_to_database(
         address: ``sqlite:///…`` or ``postgresql://…``.
         table: made where it is missing.
     """
+    import pandas as pd
     import sqlalchemy as sa
 
     from ffml.border import cannot_connect, public_address
@@ -162,8 +163,9 @@ def write_to_database(
                 yield batch
     except sa.exc.OperationalError as error:
         raise cannot_connect(address, error) from None
-    except (sa.exc.SQLAlchemyError, ValueError) as error:
-        reason = str(getattr(error, "orig", error)).splitlines()[0]
+    except (sa.exc.SQLAlchemyError, ValueError, pd.errors.DatabaseError) as error:
+        cause = error.__cause__ if isinstance(error, pd.errors.DatabaseError) else error
+        reason = str(getattr(cause, "orig", cause)).splitlines()[0]
         raise FFMLError(
             f"cannot write to table {table!r} of {public_address(address)} ({reason}); choose "
             "another --table"

@@ -5,6 +5,8 @@ transaction. What is said of the past is summed by SQL; ``verify`` finds what wa
 """
 
 from ffml.border import public_address
+from ffml.store._chain import person_hash
+from ffml.store._files import holds_run, locked
 from ffml.store._forget import forget
 from ffml.store._store import Store
 from ffml.store._transaction import Transaction
@@ -35,6 +37,9 @@ __all__ = [
     "Verification",
     "Version",
     "forget",
+    "holds_run",
+    "locked",
+    "person_hash",
     "public_address",
     "verify",
 ]

@@ -212,5 +212,5 @@ def damaged(path: Path, words: str) -> FFMLError:
     """Say that a file is damaged, and what to do."""
     return FFMLError(
         f"{path} is damaged ({words}); put the newest copy back in its place, or save what can be "
-        f"read: sqlite3 {path.name} .recover | sqlite3 recovered.db"
+        f"read: (sqlite3 {path.name} .dump | grep -v ^ROLLBACK; echo 'COMMIT;') | sqlite3 saved.db"
     )

@@ -5,9 +5,11 @@ others too; one that was there keeps its rights.
 """
 
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from ffml.base import FFMLError
 
@@ -48,6 +50,25 @@ def find_database(folder: Path) -> Path:
     return folder / DATABASE
 
 
+def holds_run(folder: Path) -> bool:
+    """Tell whether a run has begun in a folder, be it damaged now; a start that was killed has not.
+
+    Raises:
+        FFMLError: there is a database of another kind.
+    """
+    path = folder / DATABASE
+    if not path.is_file() or not path.stat().st_size:
+        return False
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)) as raw:
+            names = {name for (name,) in raw.execute("select name from sqlite_master")}
+    except sqlite3.Error:
+        return True
+    if names and "run" not in names:
+        raise FFMLError(f"{path} is a database of another kind; choose another folder")
+    return bool(names)
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the folder's lock; who else asks, in this process or another, is refused at once.
@@ -60,7 +81,12 @@ def locked(folder: Path) -> Iterator[None]:
         yield
         return
     refuse_links(folder)
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+    except OSError as error:
+        raise FFMLError(
+            f"cannot write to {folder} ({error.strerror}); check the rights of file and folder"
+        ) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

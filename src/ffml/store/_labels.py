@@ -134,7 +134,7 @@ def _contradiction(corrections: tuple[Correction, ...]) -> FFMLError:
     first = corrections[0]
     return FFMLError(
         f"{_named((first.task, first.id))} has label {first.before}, not {first.after} "
-        f"({len(corrections)} such); if the new labels are right, give them as corrections"
+        f"({len(corrections)} such); if the new labels are right, give them with --correct"
     )
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from ffml.base import FFMLError
 from ffml.border import one_of
 from ffml.store import _chain, _json, _schema
-from ffml.store._values import Counts, Version
+from ffml.store._values import Counts, Round, Version
 
 _KINDS: dict[str, tuple[str, Any]] = {  # column -> SQL, what stands for NULL
     "seq": ("d.seq", 0),
@@ -25,9 +25,10 @@ _KINDS: dict[str, tuple[str, Any]] = {  # column -> SQL, what stands for NULL
     "label": (_schema.NEWEST_LABEL, -1),
     "first_label": ("d.first_label", -1),
     "at": ("e.at", ""),
+    "forgotten": ("d.forgotten", b""),  # hash of the person taken out
     "x": ("d.x", b""),
 }
-COLUMNS = tuple(name for name in _KINDS if name != "x")
+COLUMNS = tuple(name for name in _KINDS if name not in ("x", "forgotten"))
 _JOINS = {"task": " join rounds r on r.round = d.round", "at": " join events e on e.seq = d.event"}
 
 
@@ -43,6 +44,15 @@ def task_names(connection: sa.Connection) -> dict[int, str]:
     table = _schema.rounds
     select = sa.select(table.c.round, table.c.task).order_by(table.c.round)
     return {row[0]: row[1] for row in connection.execute(select)}
+
+
+def round_of(connection: sa.Connection, task: str) -> Round | None:
+    """Return a task by its name."""
+    table = _schema.rounds
+    row = connection.execute(sa.select(table).where(table.c.task == task)).first()
+    if row is None:
+        return None
+    return Round(row.round, row.task, row.status, _json.decode(row.document))
 
 
 def counts(connection: sa.Connection) -> Counts:
@@ -85,10 +95,10 @@ def decisions(
 
 def labels_of(connection: sa.Connection, number: int) -> dict[str, np.ndarray]:
     """Return labels that came later to a round."""
-    names = ("id", "label", "decision", "at")
+    names = ("seq", "id", "label", "decision", "at")
     rows = connection.execute(
         sa.text(
-            "select d.id, l.label, l.decision, e.at from labels l "
+            "select l.seq, d.id, l.label, l.decision, e.at from labels l "
             "join decisions d on d.seq = l.decision join events e on e.seq = l.event "
             "where d.round = :round order by l.seq"
         ),
@@ -133,7 +143,7 @@ def _array(name: str, values: Sequence[Any]) -> np.ndarray:
     unknown = _KINDS[name][1]
     known = [unknown if value is None else value for value in values]
     if name == "x":
-        rows = [np.frombuffer(value, "<f4") for value in known]
+        rows = [np.frombuffer(value, "<f8") for value in known]
         return np.array(rows) if len({*map(len, rows)}) == 1 else np.array(rows, object)
-    kinds = {str: object, float: np.float64, int: np.int64}
+    kinds = {str: object, bytes: object, float: np.float64, int: np.int64}
     return np.array(known, kinds[type(unknown)])

@@ -115,13 +115,28 @@ class Store:
             ]
 
     def round_of(self, task: str) -> Round | None:
-        """Return a task by its name; None if there is none."""
+        """Return a task by its name; None if nobody of it was decided about."""
+        with self._reading() as connection:
+            return _read.round_of(connection, task)
+
+    def tasks(self) -> list[str]:
+        """Name all tasks in their order."""
+        with self._reading() as connection:
+            return [*_read.task_names(connection).values()]
+
+    def rounds_between(self, first: int, last: int) -> list[int]:
+        """Return the rounds of the decisions from one number to another."""
+        table = _schema.decisions
+        with self._reading() as connection:
+            some = sa.select(table.c.round).where(table.c.seq.between(first, last)).distinct()
+            return sorted(connection.scalars(some))
+
+    def tasks_done(self) -> int:
+        """Count the tasks that are not open any more."""
         table = _schema.rounds
         with self._reading() as connection:
-            row = connection.execute(sa.select(table).where(table.c.task == task)).first()
-            if row is None:
-                return None
-            return Round(row.round, row.task, row.status, _json.decode(row.document))
+            closed = sa.select(sa.func.count()).where(table.c.status != "open")
+            return connection.scalar(closed) or 0
 
     def cells(self) -> dict[int, dict[str, Any]]:
         """Return the combinations of groups that occur, by number."""

@@ -156,7 +156,10 @@ class Transaction:
         return number
 
     def forget(self, person: str, tasks: Sequence[str] | None = None) -> int:
-        """Take a person's id, content and features out; return of how many decisions."""
+        """Take a person's id, content and features out; return of how many decisions.
+
+        Of the states that may hold them as people waited for, the newest alone stays.
+        """
         table = _schema.decisions
         chosen = sa.select(table.c.seq, table.c.content).where(table.c.id == person)
         if tasks is not None:
@@ -168,6 +171,8 @@ class Transaction:
             left |= dict.fromkeys(("id", "content", "x"))
             self._connection.execute(sa.update(table).where(table.c.seq == row.seq), left)
         self._manifest.setdefault("forgotten", []).extend(row.seq for row in rows)
+        self._forget_states(self._next(_schema.versions.c.number) - 2)
+        self._drop_unused_blobs()
         return len(rows)
 
     def finish(self) -> bool:
@@ -276,7 +281,11 @@ class Transaction:
         if parts:
             rows = [{"version": number, "place": i, "sha256": n} for i, n in enumerate(parts)]
             self._connection.execute(sa.insert(links), rows)
-        unused = table.c.sha256.not_in(sa.select(links.c.sha256))
+        self._drop_unused_blobs()
+
+    def _drop_unused_blobs(self) -> None:
+        table = _schema.blobs
+        unused = table.c.sha256.not_in(sa.select(_schema.parts.c.sha256))
         self._connection.execute(sa.delete(table).where(unused))
 
 
@@ -292,4 +301,4 @@ def columns_of(columns: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
 def _features(x: np.ndarray | None, n: int) -> list[bytes | None]:
     if x is None:
         return [None] * n
-    return [row.tobytes() for row in np.ascontiguousarray(x, "<f4")]
+    return [row.tobytes() for row in np.ascontiguousarray(x, "<f8")]

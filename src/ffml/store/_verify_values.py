@@ -42,7 +42,7 @@ def findings(connection: sa.Connection, events: list[Event]) -> Iterator[Finding
             told |= event.document.get(kind, {})
         rows = connection.execute(sa.select(*(table.c[name] for name in names))).all()
         yield from _compare(table.name, word, told, {str(row[0]): row for row in rows})
-    yield from _bytes(connection)
+    yield from _bytes(connection, events)
     yield from _numbers(connection, "counts", _KEPT)
     yield from _numbers(connection, "people", _SEEN)
 
@@ -63,11 +63,14 @@ def _where(word: str, row: Any) -> str:
     return f"task {row.task}" if word == "round" else f"{word} {row[0]}"
 
 
-def _bytes(connection: sa.Connection) -> Iterator[Finding]:
-    """Check the bytes of the newest versions."""
+def _bytes(connection: sa.Connection, events: list[Event]) -> Iterator[Finding]:
+    """Check the bytes of the newest versions; `forget` leaves those of the last one alone."""
     versions, parts, blobs = _schema.versions, _schema.parts, _schema.blobs
     newest = sa.select(versions).order_by(versions.c.number.desc()).limit(KEPT_STATES)
-    for row in connection.execute(newest).all():
+    forgot = max((e.seq for e in events if e.document.get("forgotten")), default=0)
+    for place, row in enumerate(connection.execute(newest).all()):
+        if row.state is None and place and row.event < forgot:
+            continue
         joined = (
             sa.select(parts.c.sha256, blobs.c.bytes)
             .join(blobs)

@@ -35,6 +35,17 @@ def refuse_disorder(column: str, tasks: Sequence[str]) -> None:
     )
 
 
+def in_time_order(column: str, tasks: Sequence[str]) -> list[str]:
+    """Put tasks that are named by times in their order; others stay as they come.
+
+    >>> in_time_order("month", ["2024-02", "2024-01"]), in_time_order("site", ["b", "a"])
+    (['2024-01', '2024-02'], ['b', 'a'])
+    """
+    _refuse_twins(column, tasks)
+    moments = _all_moments(tasks, None)
+    return [task for _, task in sorted(zip(moments, tasks, strict=True))] if moments else [*tasks]
+
+
 def _refuse_twins(column: str, tasks: Sequence[str]) -> None:
     names: dict[str, str] = {}
     for task in tasks if _all_moments(tasks, None) else ():
@@ -96,10 +107,10 @@ def earlier_period(name: str, played: Sequence[str]) -> str | None:
     >>> earlier_period("2023-05", ["2024-07", "2024-08"]), earlier_period("site 7", ["site 8"])
     ('2024-08', None)
     """
+    if not (own := _all_moments([name], None)):
+        return None
     found = [(m[0], p) for p in played if (m := _all_moments([name, p], None)[1:])]
-    own = _all_moments([name], None)
-    later = [(moment, p) for moment, p in found if own and moment > own[0]]
-    return max(later)[1] if later else None
+    return max(((moment, p) for moment, p in found if moment > own[0]), default=(None, None))[1]
 
 
 def empty_periods(names: Sequence[str]) -> list[str]:

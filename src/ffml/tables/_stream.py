@@ -122,7 +122,7 @@ def table_stream(
         digest = pool.submit(source.fingerprint)  # beside the reading
         read = Ingest(source, roles, preprocessor)
     _refuse_missing(read, source.name, drop_missing)
-    played = read.tasks.played(roles)
+    played = read.tasks.played(roles, further=known is not None)
     labels, groups = _labels(read, roles, known), _groups(read, known)
     preprocessor = preprocessor or read.preprocessor(played)
     return TableStream(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.tables._order import refuse_disorder
+from ffml.tables._order import in_time_order, refuse_disorder
 from ffml.tables._roles import Roles
 from ffml.tables._time import parse_time
 
@@ -43,13 +43,18 @@ class TaskFit:
             self._add_order(task, order)
         return np.array(lookup, np.int32)[np.asarray(encoded.indices)]
 
-    def played(self, roles: Roles) -> list[int]:
-        """Return the numbers of the tasks in the order in which they are played."""
+    def played(self, roles: Roles, further: bool = False) -> list[int]:
+        """Return the numbers of the tasks in the order in which they are played.
+
+        In a further table most tasks may be known: those named by times are put in their order.
+        """
         names = self.names
         if roles.by:
             names.sort()  # as ISO writes periods, texts sort by time
         elif order := roles.time or roles.order:
             names = self._ordered(names, order)
+        elif further:
+            names = in_time_order(roles.task, names)
         else:
             refuse_disorder(roles.task, names)
         return [self._codes[name] for name in names]

@@ -81,7 +81,9 @@ def check(
             )
     findings = [_rounds_finding(run, allow_unfinished)]
     if asked:
-        findings += findings_of(run, asked, run.tasks)
+        own = {notion for notion, bound in asked if (notion, bound) in run.asked}
+        raised = [alarm for alarm in run.raised if alarm["notion"] in own]
+        findings += findings_of(run, asked, run.tasks, raised=raised)
     if max_violation is not None:
         findings.append(violation_finding(run, max_violation))
     return findings
@@ -118,7 +120,7 @@ def to_document(findings: list[Finding]) -> dict[str, Any]:
 
 
 def _rounds_finding(run: RunRecord, allow_unfinished: bool) -> Finding:
-    of = f" of {run.planned}" if run.planned else ""
+    of = f" of {run.planned}" if run.planned and run.done <= run.planned else ""
     words = f"{run.done}{of} rounds are done, {run.judged} of them judged"
     words += "".join(f"; {note}" for note in run.notes)
     if not run.finished:

@@ -24,7 +24,11 @@ from ffml.metrics.answer import answer
 
 
 def findings_of(
-    run: RunRecord, asked: Asked, tasks: Sequence[str] | None = None, by_task: bool = True
+    run: RunRecord,
+    asked: Asked,
+    tasks: Sequence[str] | None = None,
+    by_task: bool = True,
+    raised: Sequence[Mapping[str, Any]] = (),
 ) -> list[Finding]:
     """Return the fact, the rule and the alarm of everything asked, of everybody decided about.
 
@@ -33,6 +37,7 @@ def findings_of(
         asked: notions with their bounds.
         tasks: the rounds' names, to be said beside their numbers.
         by_task: False: all rows are one population.
+        raised: alarms of what was asked before, which stand.
     """
     found = answer(
         run.tables,
@@ -40,7 +45,7 @@ def findings_of(
         asked,
         tasks,
         favourable=run.favourable,
-        raised=run.raised if all(one in run.asked for one in asked) else (),
+        raised=raised,
         by_task=by_task,
     )
     return [one for notion in found["notions"] for one in notion_findings(found, notion)]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ffml.audit.counts import Tables
-from ffml.base import FFMLError
+from ffml.base import FFMLError, SensitiveColumn
 from ffml.online.state import Round
 from ffml.recipe.build import Experiment
 from ffml.recipe.plain import plain
@@ -114,7 +114,8 @@ def _rounds(contents: Contents) -> list[Round]:
         LedgerRound(t, task, "learned", one)
         for t, (task, one) in enumerate(zip(document["tasks"], document["rounds"], strict=True), 1)
     ]
-    return rounds_from(kept, Tables(tables, {}))
+    columns = [SensitiveColumn(name, tuple(g)) for name, g in document["groups"].items()]
+    return rounds_from(kept, Tables(tables, {}, {}), columns)
 
 
 def _rows(cell: RunSpec, contents: Contents) -> list[dict[str, Any]]:

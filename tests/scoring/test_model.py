@@ -1,15 +1,20 @@
 """Files that are whole but do not make sense: one line, soon, instead of a traceback or a hang."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from inside import run_inside
 from quick import SMALL, sets
 
+import ffml
 from ffml.base import FFMLError
 from ffml.limits import LARGEST
 from ffml.recipe.config import RunConfig, check_settings
+from ffml.scoring import prepare, score
+from ffml.scoring.model import load_model
 from ffml.store.container import pack, read
 
 QUICK = ["--method", "ffml", *sets("num_outer_steps=1", "inner.num_steps=1", "shots=5"), "--quiet"]
@@ -150,3 +155,49 @@ def test_limits_hold_for_data_too():
             check_settings(RunConfig("synthetic", options))
     with pytest.raises(FFMLError, match="max_gap has 101 entries; the limit is 100"):
         check_settings(RunConfig("synthetic", max_gap=(0.1,) * 101))
+
+
+# -- models that make sense ------------------------------------------------------------------
+
+
+def test_a_model_is_read_without_jax(learned):
+    probe = (
+        "import sys; from ffml.scoring.model import load_model; import numpy as np\n"
+        f"model = load_model(sys.argv[1]); model.logits(np.ones((2, {WIDTH})))\n"
+        "assert not {'jax', 'optax', 'pandas', 'pyarrow'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", probe, learned / "run" / "model.safetensors"], check=True)
+
+
+def test_a_file_decides_as_its_run_does(learned):
+    run = ffml.open(learned / "run", write=False)
+    file = load_model(learned / "run" / "model.safetensors")
+    said = run.decide(str(learned / "t.csv"), record=False)
+    decided = next(score(prepare(file), [table(learned)])).to_pydict()
+    assert decided["decision"] == said["decision"].tolist()
+    assert decided["probability"] == said["probability"].tolist()
+    assert (file.version, file.round, file.status) == (run.store.version_number, 3, "complete")
+
+
+def table(learned):
+    import pyarrow.csv
+
+    return pyarrow.csv.read_csv(learned / "t.csv")
+
+
+def test_a_model_file_names_nobody(learned):
+    document, arrays = read(learned / "run" / "model.safetensors")
+    assert not [name for name in arrays if name.startswith(("learner", "labels", "memory"))]
+    assert document.keys() >= {"config", "schema", "preprocessing"} and "waiting" not in document
+
+
+def test_what_is_no_model_is_refused(learned, tmp_path):
+    (tmp_path / "state").write_bytes(pack({"kind": "state"}, {}).data)
+    for path, message in (
+        (tmp_path / "nothing", "nothing does not exist; give a run's folder or its model.safe"),
+        (learned / "run", "is a folder; open it with ffml.open, or give its model.safetensors"),
+        (learned / "t.csv", r"t\.csv is damaged: its checksum does not fit"),
+        (tmp_path / "state", "holds no model; give a run's folder"),
+    ):
+        with pytest.raises(FFMLError, match=message):
+            load_model(path)

@@ -1,0 +1,91 @@
+"""A round that was played, with its people, ready for a ledger."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ffml.base import Schema, Task
+from ffml.online.loop import step
+from ffml.online.state import Loop, LoopState, Round
+from ffml.runs._people import Fingerprints, fingerprints, names_of
+from ffml.runs._rounds import round_document
+from ffml.store import Decided, Transaction
+
+
+class Played(NamedTuple):
+    """A round that was played, and the people of its task as the ledger knows them."""
+
+    record: Round
+    people: Decided
+    columns: dict[str, str]  # sums of the columns' hashes
+    missing: list[float] | None = None  # missing values by input column, if known
+
+    def write(self, ledger: Transaction, state: LoopState) -> int:
+        """Write the round and its people; return its number.
+
+        Args:
+            ledger: a transaction of it.
+            state: what is known then: a task that waits for labels was decided, not learned.
+        """
+        waits = any(one.round == self.record.round for one in state.waiting)
+        document = round_document(self.record) | {"columns": self.columns}
+        document["missing"] = self.missing
+        number = ledger.put_round(self.record.task, "decided" if waits else "learned", document)
+        ledger.add_decisions(number, self.people)
+        return number
+
+
+def play_round(
+    loop: Loop, state: LoopState, task: Task, version: int, keep_features: bool = False
+) -> tuple[LoopState, Played]:
+    """Play one task; return what is known then, and the round for the ledger.
+
+    Args:
+        loop: how tasks are played.
+        state: what is known before.
+        task: its rows; those without ids get some.
+        version: of the state, in the ledger.
+        keep_features: whether the ledger is to keep everybody's features.
+    """
+    prints = fingerprints(task, loop.schema)
+    task = task._replace(ids=np.array(names_of(task, prints.rows), object))
+    state, record = step(loop, state, task)
+    x = task.x if keep_features else None
+    people = decided_rows(loop.schema, task, prints, record.decided, version, x)
+    missing = None if task.missing is None else task.missing.tolist()
+    return state, Played(record, people, prints.columns, missing)
+
+
+def decided_rows(
+    schema: Schema,
+    task: Task,
+    prints: Fingerprints,
+    decided: Any,
+    version: int,
+    x: np.ndarray | None = None,
+) -> Decided:
+    """Return a task's people for the ledger; rows that were adapted to have no decision."""
+    n = len(task.y)
+    probability, decision, unpriced = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
+    probability[decided.rows] = decided.probabilities
+    decision[decided.rows] = decided.logits > 0
+    unpriced[decided.rows] = decided.unpriced
+    return Decided(
+        ids=[str(name) for name in (() if task.ids is None else task.ids)],
+        groups=group_names(schema, task.groups),
+        version=version,
+        probability=probability,
+        decision=decision,
+        unpriced=unpriced,
+        label=np.asarray(task.y, np.int64),
+        content=prints.rows,
+        x=x,
+    )
+
+
+def group_names(schema: Schema, groups: np.ndarray) -> dict[str, list[str | None]]:
+    """Return each person's groups by column; None where a group is not known."""
+    return {
+        column.name: [column.groups[code] if code >= 0 else None for code in groups[:, i].tolist()]
+        for i, column in enumerate(schema.sensitive)
+    }

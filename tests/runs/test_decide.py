@@ -1,0 +1,148 @@
+"""Decisions about people as they come are the same one by one, in a batch and from a file."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from months import MONTHS, SMALL, begin, labels, loans, of, unlabelled
+
+import ffml
+from ffml.base import FFMLError
+
+FRAME = loans(4, 60)
+APRIL = of(FRAME, MONTHS[3])
+NEW = unlabelled(APRIL)
+
+
+@pytest.fixture(scope="module", params=["plain", "bounded"])
+def learned(request, tmp_path_factory):
+    """A run over three months, without a bound and with prices of a bound."""
+    folder = tmp_path_factory.mktemp("decide")
+    more = {} if request.param == "plain" else {"wrappers": None, "max_gap": 0.02, **SMALL}
+    begin(of(FRAME, *MONTHS[:3]), folder / "run", label_delay=1, **more).close()
+    return folder / "run"
+
+
+@pytest.fixture
+def run(learned, tmp_path):
+    shutil.copytree(learned, tmp_path / "run")
+    with ffml.open(tmp_path / "run").store as store:
+        yield ffml.runs.Run(store)
+
+
+def same(one, other):
+    columns = ["id", "task", "probability", "decision"]
+    pd.testing.assert_frame_equal(
+        one[columns].reset_index(drop=True), other[columns].reset_index(drop=True), check_exact=True
+    )
+
+
+def test_one_by_one_in_a_batch_and_from_a_file(run, tmp_path):
+    batch = run.decide(NEW, record=False)
+    NEW.to_csv(tmp_path / "new.csv", index=False)
+    same(batch, run.decide(tmp_path / "new.csv", record=False))
+    same(batch, pd.concat([run.decide(NEW[i : i + 1]) for i in range(len(NEW))]))
+    same(batch, run.decide(tmp_path / "new.csv"))  # known by now
+    assert 0 < batch.decision.mean() < 1 and list(batch.task.unique()) == [MONTHS[3]]
+
+
+def test_what_is_recorded_is_what_was_said(run):
+    said = run.decide(NEW)
+    kept = run.decisions[run.decisions.task == MONTHS[3]].reset_index(drop=True)
+    assert kept.id.tolist() == said.id.tolist() and (kept.decision == said.decision).all()
+    assert (kept.probability == said.probability.astype(float)).all()
+    assert kept.sex.tolist() == NEW.sex.tolist() and kept.label.isna().all()
+    assert run.verify().sound
+
+
+def test_deciding_again_changes_nothing(run):
+    said = run.decide(NEW)
+    head = run.store.head
+    same(said, run.decide(NEW))
+    same(said.iloc[::-1], run.decide(NEW.iloc[::-1]))
+    assert run.store.head == head
+    with pytest.raises(FFMLError, match=f"'{NEW.applicant.iloc[0]}' was decided about in task"):
+        run.decide(NEW.assign(income=NEW.income + 1))
+    assert run.store.head == head
+
+
+def test_nothing_is_written_unless_asked(run):
+    head = run.store.head
+    run.decide(NEW, record=False)
+    assert run.store.head == head
+
+
+def test_groups_that_are_not_known(run):
+    said = run.decide(NEW.drop(columns="sex"), task="unknown")
+    assert (said.decision == run.decide(NEW, record=False).decision).all()
+    assert run.decisions[run.decisions.task == "unknown"].sex.isna().all()
+    assert run.answer["people"] == 180  # they are in no group's rate, and the gate says so
+    assert "the sex of 60 people is not known" in run.check(max_gap=1.0)[0].sentence()
+    other = run.decide(NEW[:2].assign(sex="X", applicant=[9000, 9001]), task="unknown")
+    assert len(other) == 2 and run.verify().sound
+
+
+def test_people_without_a_task_come_after_the_newest(run):
+    said = run.decide(NEW.drop(columns="month"))
+    assert set(said.task) == {f"after {MONTHS[2]}"}
+
+
+def test_an_id_may_come_again_in_another_task(run):
+    first = run.decide(NEW)
+    again = run.decide(NEW.assign(month="2024-05"))
+    assert (first.decision == again.decision).all() and len(run.decisions) == 180 + 120
+    with pytest.raises(FFMLError, match="occurs in 2 tasks; add the task's column"):
+        run.label(labels(APRIL))
+    added = run.label(labels(APRIL.assign(month="2024-05"), "month"))
+    assert added.new == 60 and run.store.document("keep_features") is False
+    decided = run.decisions
+    assert decided[decided.task == "2024-05"].label.notna().all()
+    assert decided[decided.task == MONTHS[3]].label.isna().all()
+
+
+def test_an_open_task_is_learned_from_once_labels_are_there(run):
+    run.decide(NEW)
+    version = run.store.version_number
+    assert run.store.rounds()[-1].status == "open" and len(run.rounds) == 4
+    some = run.label(labels(APRIL[:10]))
+    assert (some.new, some.learned) == (10, ()) and run.store.version_number == version
+    assert run.label(labels(APRIL)).new == 50
+    assert run.store.version_number > version and run.store.rounds()[-1].status == "decided"
+    kept = run.store.decisions(round=4, columns=("x",))["x"]
+    assert all(len(x) == 0 for x in kept)  # nothing needs features any more
+    (record,) = run.update(unlabelled(APRIL).assign(month="2024-05"))
+    assert record.round == 5 and run.store.rounds()[3].status == "learned"
+    assert run.verify().sound
+
+
+def test_what_cannot_be_decided_about(run):
+    for people, message in (
+        (NEW.drop(columns="income"), "has no column 'income', which the model needs"),
+        (NEW[:0], "no rows"),
+        (pd.concat([NEW[:1], NEW[:1]]), "comes twice in task '2024-04'"),
+    ):
+        head = run.store.head
+        with pytest.raises(FFMLError, match=message):
+            run.decide(people)
+        assert run.store.head == head
+
+
+def test_together_prices_are_of_these_people(run):
+    apart = run.decide(NEW, record=False)
+    together = run.decide(NEW, record=False, together=True)
+    assert (apart.id == together.id).all()
+    assert np.isfinite(together.probability).all()
+
+
+def test_the_command(run, run_main, tmp_path):
+    folder = run.folder
+    NEW.to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = run_main("decide", folder, "new.csv", "--out", "d.csv")
+    assert code == 0 and f"60 decisions ({MONTHS[3]})" in out, err
+    assert pd.read_csv("d.csv").decision.tolist() == run.decide(NEW).decision.tolist()
+    code, out, _ = run_main("decide", folder, "new.csv", "--json")
+    assert code == 0 and len(json.loads(out)) == 60
+    code, _, err = run_main("decide", folder, "none.csv")
+    assert code == 2 and err.count("\n") == 1
