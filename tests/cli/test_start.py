@@ -41,7 +41,16 @@ def answer(*answers, arguments=("loans.csv",)):
 def test_enter_takes_what_the_table_suggests(loans):
     done = answer("", "yes", "", "", "", "", "", "", "")
     assert done.exit_code == 0, done.output
-    for question in ("[target]", "(no or yes)", "[sex]", "[when]", "[month]", "[1]", "[everybody]", "[0.05]"):
+    for question in (
+        "[target]",
+        "(no or yes)",
+        "[sex]",
+        "[when]",
+        "[month]",
+        "[1]",
+        "[everybody]",
+        "[0.05]",
+    ):
         assert question in done.output
     assert "ffml run --config loans.toml" in done.output
     written = read_config_of("loans.toml")

@@ -154,7 +154,10 @@ def test_few_rounds_cannot_answer_for_tasks():
     for asked in ({"max_gap": 0.1}, {"max_violation": 0.5}):
         assert UNCLEAR in answers(run_of(sex=draw((0.4, 0.4))[:4]), **asked)
         assert verdict(check(run_of(sex=draw((0.4, 0.4))), **asked)) == MET
-    assert "that takes 5 tasks or more" in check(run_of(sex=draw((0.4, 0.4))[:4]), max_gap=0.1)[2].sentence()
+    assert (
+        "that takes 5 tasks or more"
+        in check(run_of(sex=draw((0.4, 0.4))[:4]), max_gap=0.1)[2].sentence()
+    )
 
 
 def test_without_a_limit_the_run_s_own_is_checked():
@@ -255,7 +258,9 @@ def write_run(folder, tables, planned):
     documents = {"config": config | {"min_ratio": None}, "schema": schema}
     with Store.create(folder, documents) as store:
         for t, table in enumerate(tables):
-            of, label, decision = (np.repeat(i.ravel(), table.ravel()) for i in np.indices(table.shape))
+            of, label, decision = (
+                np.repeat(i.ravel(), table.ravel()) for i in np.indices(table.shape)
+            )
             n = len(of)
             people = Decided(
                 ids=[str(i) for i in range(n)],

@@ -107,7 +107,9 @@ def tune(
         if least is not None and least < 1:
             raise FFMLError(f"--{name} must be >= 1, got {least}")
     console = Console(stderr=json_output, quiet=quiet)
-    console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{shared.shown(str(data))}[/bold] …")
+    console.print(
+        f"[bold]ffml[/bold] · starting JAX and loading [bold]{shared.shown(str(data))}[/bold] …"
+    )
     from ffml.cli.tuning_view import show_best, verdict, watched
     from ffml.cli.values import parse_grid, parse_seeds, parse_variant
     from ffml.recipe.plain import to_json

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ffml.base import FFMLError
 from ffml.runs import gate
-from ffml.runs._labels import LabelsAdded
 from ffml.runs.record import RunRecord, read_record
 from ffml.store import Store, Verification, forget, verify
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from ffml.base import Task
     from ffml.online.state import Round
     from ffml.runs._answer import Answer
+    from ffml.runs._labels import LabelsAdded
     from ffml.runs._session import Session
     from ffml.scoring import Scorer
     from ffml.scoring.model import SavedModel
@@ -126,7 +126,7 @@ class Run:
 
     def label(
         self, data: Any, *, query: str | None = None, id: str | None = None, correct: bool = False
-    ) -> LabelsAdded:
+    ) -> "LabelsAdded":
         """Bring labels of people decided about before: judge again, learn what is due.
 
         Args:
@@ -262,7 +262,7 @@ def refuse_old(address: str | Path) -> None:
     folder = Path(str(address))
     if "://" in str(address) or (folder / "run.db").exists():
         return
-    if (folder / "checkpoint").is_dir() or (folder / "config.json").exists():
+    if (folder / "checkpoint").is_dir():
         raise FFMLError(
             f"{folder} was written by ffml 0.2 or before, which kept no ledger; convert it once "
             f"with: ffml upgrade {folder}"
