@@ -7,6 +7,7 @@ import pytest
 
 import ffml
 from ffml.base import FFMLError, SensitiveColumn
+from ffml.runs._tables import Tables
 from ffml.runs.gate import (
     EXIT_CODES,
     FACT,
@@ -20,7 +21,6 @@ from ffml.runs.gate import (
     to_document,
     verdict,
 )
-from ffml.runs._tables import Tables
 from ffml.runs.record import RunRecord
 from ffml.store import Decided, Round, Store
 

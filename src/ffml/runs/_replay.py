@@ -129,7 +129,7 @@ def _decide(session: Session, people: _People) -> None:
     decided = Decided(
         ids=list(kept["id"]),
         groups=group_names(people.schema, people.groups),
-        version=kept["version"],
+        version=int(kept["version"][0]),
         **{k: kept[k] for k in ("probability", "decision", "unpriced", "content")},
         label=kept["first_label"],
         x=people.x if before is None or before.status == "open" else None,

@@ -39,8 +39,15 @@ def findings_of(
         by_task: False: all rows are one population.
         raised: alarms of what was asked before, which stand.
     """
-    words = {"favourable": run.favourable, "by_task": by_task}
-    found = answer(run.tables, run.columns, asked, tasks, **words, raised=raised)
+    found = answer(
+        run.tables,
+        run.columns,
+        asked,
+        tasks,
+        favourable=run.favourable,
+        by_task=by_task,
+        raised=raised,
+    )
     return [one for notion in found["notions"] for one in notion_findings(found, notion)]
 
 
