@@ -6,7 +6,6 @@ import re
 import sqlite3
 from contextlib import closing
 
-import pandas as pd
 import pytest
 from truth import Truth
 
@@ -31,6 +30,7 @@ def agree(folder, run_main, max_gap=0.05, min_ratio=0.8):
     truth, tasks = truth_of(folder)
     run = ffml.open(folder)
     hold_answer(run.answer, truth, tasks)
+    hold_rounds(run, truth, tasks)
     code = hold_check(run, truth, run_main, max_gap, min_ratio)
     run.write_views()
     hold_views(folder, truth, tasks)
@@ -76,6 +76,23 @@ def hold_fact(fact, truth, task=None):
         found = fact[name]
         unknown = found is None or found != found
         assert unknown if value is None else found == pytest.approx(value)
+
+
+def hold_rounds(run, truth, tasks):
+    """Compare each round: its people, how often it was right, and the ratio of one column."""
+    rounds = run.rounds
+    assert rounds.task.tolist() == tasks
+    for at, row in enumerate(rounds.itertuples()):
+        own = Truth(truth.columns, [one for one in truth.rows if one[0] == at])
+        people, known = own.people()
+        assert (row.n_validation + row.n_unlabelled, row.n_validation) == (people, known), row.task
+        if row.accuracy == row.accuracy:
+            assert row.accuracy == pytest.approx(own.accuracy()), row.task
+        else:  # no label is known, or only of those decided one way
+            assert known < people and "accuracy: " in row.undefined, row.task
+        ratios = [own.ratio(column, task=at) for column in truth.columns]
+        if len(ratios) == 1 and ratios[0] is not None and row.dp == row.dp:
+            assert row.dp == pytest.approx(ratios[0]), row.task
 
 
 def hold_check(run, truth, run_main, max_gap, min_ratio):
@@ -162,10 +179,3 @@ def expected(truth):
     rates = sorted(rate for rate, _ in truth.rates(column).values())
     ends = {rates[0], rates[-1]} if len(truth.columns) == 1 else set()
     return [people, *(f"{100 * rate:.1f} of 100" for rate in ends)]
-
-
-def to_labels(frame: pd.DataFrame, run, task, whom):
-    """Return ids and labels of those of a task who were decided so (1, 0), or of all (None)."""
-    decided = run.decisions
-    some = decided[(decided.task == task) & ((decided.decision == whom) | (whom is None))]
-    return frame[frame.applicant.astype(str).isin(some.id) & (frame.month == task)]

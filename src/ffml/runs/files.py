@@ -1,7 +1,7 @@
 """How the files of a run look: the lines of its tables, and its JSON."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,8 +44,11 @@ def table_rows(
     return rows
 
 
-def round_row(record: "Round", constraint_names: Iterable[str]) -> dict[str, Any]:
+def round_row(
+    record: "Round", constraint_names: Iterable[str], show: Callable[[Any], Any] | None = None
+) -> dict[str, Any]:
     """One line of rounds.csv: an undefined value is an empty cell, and the last cell says why."""
+    show = show or cell
     row: dict[str, Any] = {
         "round": record.round,
         "task": record.task,
@@ -54,12 +57,12 @@ def round_row(record: "Round", constraint_names: Iterable[str]) -> dict[str, Any
         "n_validation": record.n_validation,
         "n_unlabelled": record.n_unlabelled,
     }
-    row |= {k: cell(v) for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
+    row |= {k: show(v) for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
     for i, name in enumerate(constraint_names):
-        row[f"constraint:{name}"] = cell(record.constraint[i])
-        row[f"multiplier:{name}"] = cell(record.multipliers[i])
-        row[f"violation:{name}"] = cell(record.violation[i])
-        row[f"clipped_violation:{name}"] = cell(record.clipped_violation[i])
+        row[f"constraint:{name}"] = show(record.constraint[i])
+        row[f"multiplier:{name}"] = show(record.multipliers[i])
+        row[f"violation:{name}"] = show(record.violation[i])
+        row[f"clipped_violation:{name}"] = show(record.clipped_violation[i])
     row["drift"] = "; ".join(f"{found.column}: {found.text}" for found in record.drift)
     row["undefined"] = "; ".join(f"{name}: {why}" for name, why in record.undefined.items())
     return row
