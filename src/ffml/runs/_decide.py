@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
+from ffml.runs._again import refuse_disorder
 from ffml.runs._people import fingerprints, names_of
 from ffml.runs._session import group_names
 from ffml.scoring import Scorer, prepare
@@ -97,7 +98,10 @@ def _recorded(run: "Run", scorer: Scorer, task: Task) -> dict[str, Any]:
     schema = scorer.model.schema
     prints = fingerprints(task, schema)
     names = names_of(task, prints.rows)
-    before = next((row for row in run.store.rounds() if row.task == task.name), None)
+    rounds = run.store.rounds()
+    before = next((row for row in rounds if row.task == task.name), None)
+    if before is None:
+        refuse_disorder(task.name, [row.task for row in rounds])
     known = _known(run.store, before, names, prints.rows) if before else {}
     new = np.array([i for i, name in enumerate(names) if name not in known], int)
     said = scorer.decide(task.x[new])
