@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream, Task
-from ffml.tables.inspection._changes import RepeatFit, changed_units
 from ffml.tables._order import empty_warning
+from ffml.tables.inspection._changes import RepeatFit, changed_units
 from ffml.tables.inspection._mistakes import (
     Sample,
     likely_mistakes,

@@ -149,7 +149,10 @@ def test_the_command(run, run_main, tmp_path):
 
 
 def test_time_goes_on_for_single_people_too(run):
-    for month, message in (("2024-3", "are the same period"), ("2023-05", "comes before '2024-03'")):
+    for month, message in (
+        ("2024-3", "are the same period"),
+        ("2023-05", "comes before '2024-03'"),
+    ):
         head = run.store.head
         with pytest.raises(FFMLError, match=message):
             run.decide(NEW[:1].assign(month=month))
@@ -159,7 +162,7 @@ def test_time_goes_on_for_single_people_too(run):
 def test_an_open_task_that_comes_as_a_table(run):
     """Known people are passed over, their labels are labels, and new ones are to be decided."""
     run.decide(NEW[:50])
-    with pytest.raises(FFMLError, match="10 of the rows .* decide about them with `ffml decide`"):
+    with pytest.raises(FFMLError, match=r"10 of the rows .* decide about them with `ffml decide`"):
         run.update(APRIL)
     assert run.update(APRIL[:50]) == []
     assert run.decisions[run.decisions.task == MONTHS[3]].label.notna().sum() == 50
