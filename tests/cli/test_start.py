@@ -140,7 +140,7 @@ def test_outcomes_of_the_favoured_only_are_said_to_be_one_sided(loans):
     done = answer("", "yes", "", "", "", "1", "favourable", "none", "")
     assert done.exit_code == 0, done.output
     written = Path("loans.toml").read_text()
-    assert "accuracy, equal opportunity and\n# equalized odds cannot be measured" in written
+    assert "accuracy, equal opportunity\n# and equalized odds cannot be measured" in written
     assert read_config_of("loans.toml").settings["label_delay"] == 1
 
 

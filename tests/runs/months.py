@@ -65,9 +65,10 @@ def state(run):
 
 
 def tables(run):
-    """What is told of a run: counts, rounds without their times, and the answer."""
+    """What is told of a run: counts, the answer, and rounds but for when they were learned from."""
+    when = ("seconds", "iterations", "extra")
     rounds = [
-        (row.task, row.status, {k: v for k, v in row.document.items() if k != "seconds"})
+        (row.task, row.status, {k: v for k, v in row.document.items() if k not in when})
         for row in run.store.rounds()
     ]
     counts = [column.tolist() for column in run.store.counts()]

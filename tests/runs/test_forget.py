@@ -64,3 +64,8 @@ def test_the_command(run, run_main):
     assert code == 2 and "people were forgotten" in err and err.count("\n") == 1
     code, out, _ = run_main("verify", run.folder)
     assert code == 0 and "1 people forgotten" in out
+
+
+def test_files_are_for_their_owner_alone(run):
+    for path in (run.folder, *run.folder.iterdir()):
+        assert not path.stat().st_mode & 0o077, path

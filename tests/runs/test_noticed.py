@@ -5,6 +5,7 @@ import json
 
 import pandas as pd
 from loans import write_loans
+from months import WORDS, loans, of
 from quick import SMALL, sets
 
 QUICK = [*SMALL, *sets("num_steps=2", "shots=10"), "--method", "twp"]
@@ -62,3 +63,20 @@ def test_a_run_of_a_data_set_has_no_warnings(tmp_path, run_main):
     assert "warning" not in out and "note" not in out
     assert '<section id="warnings">' not in (tmp_path / "run" / "report.html").read_text()
     assert "## Warnings" not in (tmp_path / "run" / "model_card.md").read_text()
+
+
+def test_periods_in_which_nobody_came_are_said(tmp_path, run_main):
+    """In the first table, and between it and a later one."""
+    frame = loans(5, 40)
+    of(frame, "2024-01", "2024-03").to_csv("begun.csv", index=False)
+    words = [*WORDS, "--method", "leader", "--set", "shots=10", "--drop", "applicant"]
+    code, out, err = run_main("run", "begun.csv", *words, "--out", "run")
+    assert code == 0 and "warning: nobody came in 2024-02; is a table missing?" in out, err
+    code, out, _ = run_main("inspect", "begun.csv", *WORDS)
+    assert code == 0 and "nobody came in 2024-02" in " ".join(out.split())
+    of(frame, "2024-05").to_csv("may.csv", index=False)
+    code, out, err = run_main("update", "run", "may.csv")
+    assert code == 0 and "warning: nobody came in 2024-04; is a table missing?" in out, err
+    assert "2024-02" not in out
+    of(frame, "2024-05").assign(month="2024-06").to_csv("june.csv", index=False)
+    assert "nobody came" not in run_main("update", "run", "june.csv")[1]

@@ -4,22 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import ffml
 from ffml.tables.csvfile import read_csv
 
-QUICK = [
-    "--method",
-    "ffml",
-    "--set",
-    "num_outer_steps=1",
-    "--set",
-    "inner.num_steps=1",
-    "--set",
-    "shots=5",
-    "--quiet",
-]
-SMALL = ["--set", "tasks_per_round=4", "--set", "rows_per_task=32"]
+QUICK = ["--method", "leader", "--set", "shots=5", "--quiet"]
 ROLES = ["--label", "y", "--sensitive", "sex", "--task", "town"]
-ODD = ["a\rb", "a\x0bb", "a\x0cb", "a\x1cb", "a\x85b", "a\u2028b", "a\nb", "a\0b", "=1+1", "'@x"]
+ODD = ["a\rb", "a\x0bb", "a\x0cb", "a\x1cb", "a\x85b", "a\u2028b", "a\nb", "a\tb", "=1+1", "'@x"]
 
 
 def odd_frame():
@@ -38,7 +28,7 @@ def odd_frame():
 @pytest.fixture
 def run_dir(tmp_path, run_main):
     odd_frame().to_parquet(tmp_path / "t.parquet")
-    code, _, err = run_main("run", "t.parquet", *ROLES, *QUICK, *SMALL, "--out", "run")
+    code, _, err = run_main("run", "t.parquet", *ROLES, *QUICK, "--out", "run")
     assert code == 0, err
     return tmp_path / "run"
 
@@ -59,3 +49,11 @@ def test_a_run_finishes_and_its_tables_give_the_names_back(run_dir, run_main):
     assert (run_dir / "rounds.csv").read_bytes() == before
     code, _, err = run_main("check", "run", "--max-violation", "1")
     assert code in (0, 1, 3) and not err
+    assert ffml.open(run_dir).decisions.task.unique().tolist() == ODD
+
+
+def test_a_name_that_no_database_keeps_is_refused_before_the_first_round(tmp_path, run_main):
+    odd_frame().replace({"town": {"'@x": "a\0b"}}).to_parquet(tmp_path / "t.parquet")
+    code, _, err = run_main("run", "t.parquet", *ROLES, *QUICK, "--out", "run")
+    assert code == 2 and "holds a zero byte, which is no text; rename it" in err
+    assert err.count("\n") == 1 and not (tmp_path / "run").exists()

@@ -87,5 +87,5 @@ def test_tasks_of_later_tables_are_named(old):
 
 
 def test_a_folder_that_is_no_run(tmp_path):
-    with pytest.raises(FFMLError, match="holds no run of ffml 0.2 that can be converted"):
+    with pytest.raises(FFMLError, match=r"holds no run of ffml 0\.2 that can be converted"):
         upgrading.upgrade_run(tmp_path)

@@ -122,7 +122,11 @@ def forget(
         list[str] | None, typer.Option(help="Only in this task; give it again for several.")
     ] = None,
 ) -> None:
-    """Take a person's id and features out of a ledger; counts and the chain of events stay."""
+    """Take a person's id and features out of a ledger; counts and the chain of events stay.
+
+    What was learned stays learned. Rows that the learner remembers, or met lately, have no id; they
+    stay until newer ones take their place.
+    """
     from ffml.runs import open_run
     from ffml.runtime import configure
 

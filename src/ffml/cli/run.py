@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ffml.base import FFMLError
 from ffml.cli.live import Live
-from ffml.cli.noticed import show_noticed
+from ffml.cli.noticed import show_noticed, show_warnings
 from ffml.cli.shared import shown
 from ffml.cli.summary_table import show_now, show_summary
 from ffml.cli.together import follow, is_distributed, joined, own_folder
@@ -160,8 +160,10 @@ def play(
         now: show what happened now, and the past in a few lines.
     """
     from ffml.audit.record import planned_rounds
+    from ffml.tables import empty_warning
 
     status, played, who = "complete", 0, "update" if now else "run"
+    before = run.store.tasks() if now else []
     planned = planned_rounds(run.config) if not now else stream.num_tasks
     with run.learning() as session, Live(console, session, stream, planned, short=now) as live:
         live.progress.update(live.bar, completed=0 if now else session.state.round)
@@ -179,6 +181,9 @@ def play(
         raise typer.Exit(130)
     report = run.write_views()
     show(console, run, as_json, now=now)
+    if now and played:
+        tasks = [row.task for row in run.store.rounds()][len(before) :]
+        show_warnings(console, empty_warning(tasks, before))
     if not played and (resumed or now):
         console.print(f"nothing new: all tasks of {stream.name} were played before", soft_wrap=True)
     where = f"Report: [bold]{report}[/bold]   (all files: {run.folder})" if report else ""

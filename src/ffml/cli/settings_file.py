@@ -60,10 +60,10 @@ def _outcomes(answers: Answers) -> list[str]:
     """Say when outcomes are known, of whom, and what follows from that."""
     if not answers.label_delay:
         return ["label_delay = 0  # some outcomes of a task are known before it is decided about"]
-    lines = [f"label_delay = {answers.label_delay}  # tasks until outcomes are known"]
+    lines = [f"label_delay = {answers.label_delay}  # tasks until outcomes are known, and used"]
     if answers.selective:
         lines += [
-            "# Outcomes are known of those decided favourably alone. So accuracy, equal opportunity",
+            "# Outcomes are known of those decided favourably alone: accuracy, equal opportunity",
             "# and equalized odds cannot be measured, and it is learned from these people alone.",
         ]
     return lines

@@ -1,6 +1,6 @@
 """How the files of a run look: the lines of its tables, and its JSON."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ffml import metrics
@@ -41,7 +41,9 @@ def table_rows(
     return rows
 
 
-def round_row(record: "Round", constraint_names: Iterable[str]) -> dict[str, Any]:
+def round_row(
+    record: "Round", constraint_names: Iterable[str], show: Callable[[Any], Any] = number_cell
+) -> dict[str, Any]:
     """One line of rounds.csv: an undefined value is an empty cell, and the last cell says why."""
     row: dict[str, Any] = {
         "round": record.round,
@@ -51,12 +53,12 @@ def round_row(record: "Round", constraint_names: Iterable[str]) -> dict[str, Any
         "n_validation": record.n_validation,
         "n_unlabelled": record.n_unlabelled,
     }
-    row |= {k: number_cell(v) for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
+    row |= {k: show(v) for k, v in record.metrics.items() if not k.endswith("_of_ceiling")}
     for i, name in enumerate(constraint_names):
-        row[f"constraint:{name}"] = number_cell(record.constraint[i])
-        row[f"multiplier:{name}"] = number_cell(record.multipliers[i])
-        row[f"violation:{name}"] = number_cell(record.violation[i])
-        row[f"clipped_violation:{name}"] = number_cell(record.clipped_violation[i])
+        row[f"constraint:{name}"] = show(record.constraint[i])
+        row[f"multiplier:{name}"] = show(record.multipliers[i])
+        row[f"violation:{name}"] = show(record.violation[i])
+        row[f"clipped_violation:{name}"] = show(record.clipped_violation[i])
     row["drift"] = "; ".join(f"{found.column}: {found.text}" for found in record.drift)
     row["undefined"] = "; ".join(f"{name}: {why}" for name, why in record.undefined.items())
     return row

@@ -12,6 +12,10 @@ from ffml.store import Labels, Round, Store, person_hash
 from ffml.tables import earlier_period, twin_period
 
 MOST_NAMED = 3  # ids and columns that a message names
+_ELSEWHERE = {
+    True: "the task is open: decide about them with `ffml decide`",
+    False: "give new people a task of their own, or leave them out",
+}
 
 
 class Again(NamedTuple):
@@ -44,7 +48,7 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
     if changed:
         whole = len(rows) == len(kept["id"])
         columns = _different(before.document, prints.columns) if whole else []
-        raise _changed(task.name, changed, [c for c in changed if c not in contents], columns)
+        raise _changed(before, changed, [c for c in changed if c not in contents], columns)
     given = {name: y for name, _, y in rows}
     arrived = _by_name(given, labels) if task.ids is not None else _by_content(given, labels)
     contradictions = [n for n, y in arrived.items() if _known(labels[n]) and labels[n] != y]
@@ -111,14 +115,15 @@ def _different(document: Mapping[str, Any], columns: Mapping[str, str]) -> list[
 
 
 def _changed(
-    task: str, changed: Sequence[str], strangers: Sequence[str], columns: Sequence[str]
+    before: Round, changed: Sequence[str], strangers: Sequence[str], columns: Sequence[str]
 ) -> FFMLError:
+    task = before.task
     some = ", ".join(repr(name) for name in changed[:MOST_NAMED])
     which = f" in {', '.join(columns[:MOST_NAMED])}" if columns else ""
     if len(strangers) == len(changed) and not columns:
         return FFMLError(
             f"task {task!r} was decided about before, and {len(changed)} of the rows given for it "
-            f"now are new ({some}); give new people a task of their own, or leave them out"
+            f"now are new ({some}); {_ELSEWHERE[before.status == 'open']}"
         )
     return FFMLError(
         f"the past has changed: {len(changed)} people of task {task!r} are not what they were when "

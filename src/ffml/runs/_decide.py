@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
+from ffml.runs._again import refuse_disorder
 from ffml.runs._people import fingerprints, names_of
 from ffml.runs._played import group_names
 from ffml.scoring import Scorer, prepare
@@ -105,6 +106,8 @@ def _recorded(run: "Run", scorer: Scorer, task: Task) -> dict[str, Any]:
     names = names_of(task, prints.rows)
     with run.store.transaction("decide", f"people of {task.name}") as ledger:
         before = run.store.round_of(task.name)
+        if before is None:
+            refuse_disorder(task.name, run.store.tasks())
         known = _known(run.store, before, names, prints.rows) if before else {}
         new = np.array([i for i, name in enumerate(names) if name not in known], int)
         if len(new):

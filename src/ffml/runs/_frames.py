@@ -19,7 +19,8 @@ def rounds_frame(run: "Run") -> "pd.DataFrame":
     record = run.record
     names = run.session().loop.problem.constraint_names
     rows = [
-        round_row(one, names) for one in rounds_from(record.kept, record.counts, record.columns)
+        round_row(one, names, float)
+        for one in rounds_from(record.kept, record.counts, record.columns)
     ]
     return pd.DataFrame(rows).set_index("round")
 

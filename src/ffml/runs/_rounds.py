@@ -1,5 +1,7 @@
 """The rounds of a run as documents of the ledger, and back; counts become tables by column."""
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,6 +30,7 @@ def round_document(record: Round) -> dict[str, Any]:
         "drift": [list(one) for one in record.drift],
         "seconds": record.seconds,
         "extra": record.extra,
+        "counted": _signature(record.tables),
     }
 
 
@@ -36,14 +39,17 @@ def rounds_from(
 ) -> list[Round]:
     """Read rounds back from the ledger's rows; ``tables`` hold the counts of all tasks.
 
-    A task that is still open was played in no round: it is judged by its counts.
+    A task whose counts have changed since it was judged is judged by them; so is one that is still
+    open, whose people were decided about one by one.
     """
     records: list[Round] = []
     violation = clipped = None
     for row in kept:
-        if "metrics" not in row.document:
-            last = records[-1] if records else None
-            row = row._replace(document=_open_document(row.round, tables, columns, last))
+        document = row.document or _open_document(records[-1] if records else None)
+        counts = {name: table[row.round - 1] for name, table in tables.decided.items()}
+        if document.get("counted", "") != _signature(counts):
+            document = _recounted(document, counts, columns)
+        row = row._replace(document=document)
         constraint = _array(row.document["constraint"])
         measured = np.nan_to_num(constraint)
         violation = measured if violation is None else violation + measured
@@ -52,29 +58,45 @@ def rounds_from(
     return records
 
 
-def _open_document(
-    number: int, tables: Tables, columns: Sequence[SensitiveColumn], last: Round | None
-) -> dict[str, Any]:
-    """Return what can be said of people who were decided about one by one: nothing is learned."""
-    counts = {c.name: tables.decided[c.name][number - 1] for c in columns}
-    judged = metrics.worst([metrics.judge(counts[c.name], c.groups) for c in columns])
-    first = counts[columns[0].name]
-    people, unknown = int(first.sum()), int(first[:, 2].sum())
-    values = judged.values | {"loss": math.nan, "dbc": math.nan}
+def _open_document(last: Round | None) -> dict[str, Any]:
+    """Return what can be said of a task from which nothing was learned yet."""
     before = np.zeros(0) if last is None else last.multipliers
-    nothing = {"iterations": 0, "drift": [], "seconds": 0.0, "extra": {}}
-    return nothing | {
-        "n_rows": people,
-        "n_support": 0,
-        "n_validation": people - unknown,
-        "n_unlabelled": unknown,
-        "undefined": judged.undefined,
-        "metrics": {name: _number(value) for name, value in values.items()},
+    return {
+        **{"n_support": 0, "iterations": 0, "drift": [], "seconds": 0.0, "extra": {}},
+        "metrics": {"loss": None, "dbc": None},
         "constraint": _listed(np.full(before.shape, np.nan)),
         "multipliers": _listed(before),
         "reliability": _listed(np.zeros((10, 3))),
-        "ceilings": {c.name: [None, None] for c in columns},
     }
+
+
+def _recounted(
+    document: Mapping[str, Any], counts: Mapping[str, np.ndarray], columns: Sequence[Any]
+) -> dict[str, Any]:
+    """Judge a task by its counts of today: people were added, or labels have come since."""
+    found = {c.name: metrics.judge(counts[c.name], c.groups) for c in columns}
+    judged = metrics.worst(list(found.values()))
+    first = counts[columns[0].name]
+    people, unknown = int(first.sum()), int(first[:, 2].sum())
+    ceilings = {
+        name: [_number(one.values[f"{m}_ceiling"]) for m in ("dp", "eo")]
+        for name, one in found.items()
+    }
+    values = {name: _number(value) for name, value in judged.values.items()}
+    return dict(document) | {
+        "n_rows": people + document["n_support"],
+        "n_validation": people - unknown,
+        "n_unlabelled": unknown,
+        "undefined": judged.undefined,
+        "metrics": document["metrics"] | values,
+        "ceilings": ceilings,
+    }
+
+
+def _signature(counts: Mapping[str, np.ndarray]) -> str:
+    """Return a text that tells counts from others."""
+    plain = {name: np.asarray(table, int).tolist() for name, table in sorted(counts.items())}
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 
 def _round(row: Any, tables: Tables, violation: np.ndarray, clipped: np.ndarray) -> Round:
@@ -112,6 +134,7 @@ def judged_again(
         "constraint": _listed(judgement.constraint),
         "reliability": _listed(judgement.reliability),
         "ceilings": {name: _listed(values) for name, values in judgement.ceilings.items()},
+        "counted": _signature(judgement.tables),
     }
     clipped = np.maximum(after, 0) - np.maximum(before, 0)
     return dict(document) | new, after - before, clipped

@@ -263,7 +263,7 @@ def refuse_old(address: str | Path) -> None:
     folder = Path(str(address))
     if "://" in str(address) or (folder / "run.db").exists():
         return
-    if (folder / "checkpoint").is_dir() or (folder / "config.json").exists():
+    if (folder / "checkpoint").is_dir():
         raise FFMLError(
             f"{folder} was written by ffml 0.2 or before, which kept no ledger; convert it once "
             f"with: ffml upgrade {folder}"

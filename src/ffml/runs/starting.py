@@ -85,6 +85,7 @@ def start(
     if experiment is None:
         experiment = build(config, sql_url=found.sql_url, source=found.source)
     stream = experiment.stream
+    refuse_odd_names(stream)
     document = config_document(experiment, command) | noticed(found, stream)
     documents = {
         "config": document,
@@ -98,6 +99,13 @@ def start(
     store = Store.create(address, documents)
     session = Session.begin(store, experiment)
     return Started(Run(store, session), session, stream)
+
+
+def refuse_odd_names(stream: Stream) -> None:
+    """Refuse names of tasks that no database keeps, before the first round."""
+    for name in stream.task_names if isinstance(stream, TableStream) else ():
+        if "\0" in name:
+            raise FFMLError(f"task {name!r} holds a zero byte, which is no text; rename it")
 
 
 def play(started: Started, watcher: Watcher | None = None) -> None:

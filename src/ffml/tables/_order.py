@@ -113,6 +113,19 @@ def earlier_period(name: str, played: Sequence[str]) -> str | None:
     return max(((moment, p) for moment, p in found if moment > own[0]), default=(None, None))[1]
 
 
+def empty_warning(names: Sequence[str], played: Sequence[str] = ()) -> list[str]:
+    """Say which periods nobody came in; of those before the last one played it was said then.
+
+    >>> empty_warning(["2024-01", "2024-03"])
+    ['nobody came in 2024-02; is a table missing?']
+    >>> empty_warning(["2024-05"], ["2024-01", "2024-03"])
+    ['nobody came in 2024-04; is a table missing?']
+    """
+    empty = empty_periods([*played[-1:], *names])
+    some = ", ".join(empty[:3]) + (f" and {len(empty) - 3} more" if len(empty) > 3 else "")
+    return [f"nobody came in {some}; is a table missing?"] if empty else []
+
+
 def empty_periods(names: Sequence[str]) -> list[str]:
     """Return the periods between the first and the last of these tasks that none of them is.
 

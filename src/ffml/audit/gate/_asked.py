@@ -45,8 +45,8 @@ def findings_of(
         asked,
         tasks,
         favourable=run.favourable,
-        raised=raised,
         by_task=by_task,
+        raised=raised,
     )
     return [one for notion in found["notions"] for one in notion_findings(found, notion)]
 

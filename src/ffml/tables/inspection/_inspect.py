@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream, Task
+from ffml.tables._order import empty_warning
 from ffml.tables.inspection._changes import RepeatFit, changed_units
 from ffml.tables.inspection._mistakes import (
     Sample,
@@ -121,6 +122,7 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         *stray_warnings(preprocessor),
         *protected_warning(preprocessor.names if preprocessor else schema.features),
         *repeats.finish(),
+        *empty_warning([task.name for task in summaries]),
     ]
     return Inspection(
         name=stream.name,

@@ -146,3 +146,23 @@ def test_the_command(run, run_main, tmp_path):
     assert code == 0 and len(json.loads(out)) == 60
     code, _, err = run_main("decide", folder, "none.csv")
     assert code == 2 and err.count("\n") == 1
+
+
+def test_time_goes_on_for_single_people_too(run):
+    for month, message in (
+        ("2024-3", "are the same period"),
+        ("2023-05", "comes before '2024-03'"),
+    ):
+        head = run.store.head
+        with pytest.raises(FFMLError, match=message):
+            run.decide(NEW[:1].assign(month=month))
+        assert run.store.head == head
+
+
+def test_an_open_task_that_comes_as_a_table(run):
+    """Known people are passed over, their labels are labels, and new ones are to be decided."""
+    run.decide(NEW[:50])
+    with pytest.raises(FFMLError, match=r"10 of the rows .* decide about them with `ffml decide`"):
+        run.update(APRIL)
+    assert run.update(APRIL[:50]) == []
+    assert run.decisions[run.decisions.task == MONTHS[3]].label.notna().sum() == 50

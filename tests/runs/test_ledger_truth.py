@@ -146,3 +146,35 @@ def test_a_month_that_comes_as_a_frame_and_in_a_database(out, run_main, tmp_path
     code, said, err = run_main("label", out, address, "--query", "select * from outcomes")
     assert code == 0 and "60 new labels" in said, err
     agree(out, run_main)
+
+
+EO = {"notions": ("equal-opportunity",), "max_gap": 0.05}
+
+
+def test_what_needs_labels_is_said_of_those_who_have_one(out, run_main):
+    frame = loans(6, 100)
+    frame["approved"] = frame.approved.where(frame.index % 3 > 0)
+    begin(frame, out, label_delay=1, **EO).close()
+    agree(out, run_main)
+    known = frame.approved.notna().sum()
+    said = run_main("check", out)[1]
+    assert f"Of the {known} with a label among 600 people decided" in said
+
+
+def test_what_cannot_be_measured_is_said_by_every_face(out, run_main, tmp_path):
+    """Labels of the approved alone: neither 0 nor 1 but words, and no gate passes."""
+    frame = loans(6, 100)
+    run = begin(of(frame, *MONTHS[:2]), out, label_delay=1, **EO)
+    one_by_one(run, frame, MONTHS[2:6], approved)
+    agree(out, run_main)
+    verdicts = [one["verdict"] for one in run.answer["notions"]]
+    assert verdicts == ["cannot be measured"] and "cannot be measured" in str(run.answer)
+    code, said, _ = run_main("check", out)
+    assert code == 3 and "cannot be measured" in said
+    for name in ("report.html", "model_card.md"):
+        assert "cannot be measured" in (out / name).read_text()
+    run.decisions.to_csv(tmp_path / "d.csv", index=False)
+    words = ["--decision", "decision", "--positive", 1, "--sensitive", "sex", "--label", "label"]
+    asked = ["--task", "task", "--notion", "equal-opportunity", "--max-gap", "0.05"]
+    code, said, err = run_main("audit", "d.csv", *words, *asked)
+    assert code == 3 and "cannot be measured" in " ".join(said.split()), err
