@@ -98,7 +98,7 @@ def test_the_command_line_goes_on_with_a_classifier(tmp_path, run_main):
     found = FairMetaClassifier.from_run("run")
     assert (found.decision_function(FRAME) == whole.decision_function(FRAME)).all()
     assert [r.task for r in found.rounds_] == ["Ulm", "Bonn", "Kiel"]
-    assert run_main("check", "run", "--max-gap", "1")[1].startswith("met: 3 of 3 rounds are done")
+    assert run_main("check", "run", "--max-gap", "1")[1].startswith("met: 3 rounds are done")
     with pytest.raises(FFMLError, match="holds rounds that this classifier has not seen"):
         earlier.save("run")
 
@@ -186,7 +186,7 @@ def test_a_ratio_is_asked_for_and_judged_alike_in_all_faces(tmp_path, run_main):
     write_loans(tmp_path / "loans.csv")
     options = [*ROLES, "--drop", "applicant", "--with", "none", "--with", "evened"]
     code, out, _ = run_main("run", "loans.csv", *options, "--min-ratio", "0.8", "--out", "run")
-    words = "rate of the lower group at least 80 % of the higher’s"
+    words = "the lowest rate at least 80 % of the highest"
     assert code == 0 and words in " ".join(out.split())
     assert all(words in (tmp_path / "run" / name).read_text() for name in PAGES)
     config = json.loads((tmp_path / "run" / "config.json").read_text())

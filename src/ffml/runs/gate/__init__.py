@@ -118,7 +118,7 @@ def to_document(findings: list[Finding]) -> dict[str, Any]:
 
 
 def _rounds_finding(run: RunRecord, allow_unfinished: bool) -> Finding:
-    of = f" of {run.planned}" if run.planned else ""
+    of = f" of {run.planned}" if run.planned and run.done <= run.planned else ""
     words = f"{run.done}{of} rounds are done, {run.judged} of them judged"
     words += "".join(f"; {note}" for note in run.notes)
     if not run.finished:
