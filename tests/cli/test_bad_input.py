@@ -190,53 +190,16 @@ def test_numbers_must_be_finite(method, name, value, tmp_path, run_main):
     assert not list(tmp_path.iterdir())
 
 
-WRONG = [
-    (("run", "max_gap"), [None], "setting 'max_gap' takes a list of numbers or null, got (None,)"),
-    (("run", "seed"), "0", "setting 'seed' takes a whole number, got '0'"),
-    (("run", "recipe"), 5, "config.json does not say what to run; restore a copy of it"),
-    (("run", "recipe", "method"), ["ffml"], "setting 'method' takes a word, got ('ffml',)"),
-    (("run", "recipe", "wrappers"), "evened", "setting 'wrappers' takes a list of words, got 'ev"),
-    (
-        ("run", "recipe", "wrappers"),
-        ["no"],
-        "unknown wrapper 'no'; known: boosted, corrected, evened",
-    ),
-    (
-        ("run", "recipe", "settings"),
-        {"inner.lr": "a"},
-        "setting 'inner.lr' takes a number, got 'a'",
-    ),
-    (("run", "recipe", "settings"), {"inner": {}}, "setting 'inner' takes a word, got {}"),
-    (
-        ("run", "recipe", "settings"),
-        {"model": ["mlp"]},
-        "setting 'model' takes a word, got ('mlp',)",
-    ),
-    (
-        ("run", "recipe", "settings"),
-        {"model": "mlp", "model.hidden": 4},
-        "setting 'model.hidden' takes a list of whole numbers",
-    ),
-    (("run", "data_options"), {"num_tasks": "a"}, "setting 'num_tasks' takes a whole number"),
-    (("run", "data"), 5, "config.json is damaged and no round was done; start another run"),
-    (("data",), "adult", "config.json is damaged and no round was done; start another run"),
-    (("devices",), "two", "config.json is damaged and no round was done; start another run"),
-]
-
-
-@pytest.mark.parametrize(("place", "value", "message"), WRONG)
-def test_a_config_edited_by_hand(place, value, message, tmp_path, run_main):
-    """Before the first round, when it alone says what the run is."""
-    run = {"data": "synthetic", "recipe": {"method": "ffml", "wrappers": [], "settings": {}}}
-    config = {"ffml_version": "1", "devices": 1, "data": {"name": "synthetic"}, "run": run}
-    part = config
-    for name in place[:-1]:
-        part = part[name]
-    part[place[-1]] = value
+@pytest.mark.parametrize("command", [["run", "--resume"], ["update"], ["check"], ["verify"]])
+def test_a_folder_without_a_ledger(command, tmp_path, run_main):
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
-    code, _, err = run_main("run", "--resume", "run")
-    assert code == 2 and message in err and err.count("\n") == 1
+    code, _, err = run_main(*command, "run")
+    message = "run holds no run (run.db is missing); check the path, or start one there"
+    assert (code, err) == (2, f"error: {message}\n")
+    (tmp_path / "run" / "config.json").write_text("{}")
+    code, _, err = run_main(*command, "run")
+    assert code == 2 and err.endswith("convert it once with: ffml upgrade run\n")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.json"]
 
 
 def test_a_config_repeats_a_run(tmp_path, run_main):

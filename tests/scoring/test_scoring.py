@@ -12,9 +12,10 @@ from loans import ROLES, write_loans
 from quick import QUICK, SMALL
 
 from ffml import scoring
-from ffml.base import FFMLError
-from ffml.scoring.model import load_model
-from ffml.scoring.table import BLOCK_ROWS, Rule, decide, needed_columns, preprocessor_of
+from ffml.base import FFMLError, Prediction
+from ffml.online.blocks import BLOCK, predict_rows
+from ffml.scoring.model import load_model, preprocessor_of
+from ffml.scoring.table import needed_columns
 from ffml.tables import open_table
 
 OWN = ["--drop", "applicant", *QUICK, *SMALL, "-q"]
@@ -22,7 +23,7 @@ OWN = ["--drop", "applicant", *QUICK, *SMALL, "-q"]
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    """Two runs: one whose θ decides alone, one whose prices depend on who is decided about."""
+    """Two runs: one whose θ decides alone, one whose prices are found on people."""
     folder = tmp_path_factory.mktemp("learned")
     table = write_loans(folder / "loans.csv")
     for name, more in (("plain", []), ("evened", ["--with", "evened"])):
@@ -38,11 +39,11 @@ def rows_of(table):
 @pytest.mark.parametrize("name", ["plain", "evened"])
 def test_batches_of_any_size_and_order_give_the_bytes_of_predict(name, learned, run_main, tmp_path):
     table = learned / "loans.csv"
-    code, _, err = run_main("predict", learned / name, table, "--out", "d.parquet")
+    out = ["--together", "--out", "d.parquet"]
+    code, _, err = run_main("predict", learned / name, table, *out)
     assert code == 0, err
     expected = rows_of(tmp_path / "d.parquet")
     scorer = pickle.loads(pickle.dumps(scoring.prepare(learned / name, people=table)))
-    assert (scorer.settled is None) == (name == "plain")
     rows, rng = rows_of(table), np.random.default_rng(0)
     order = rng.permutation(len(rows))
     cuts = np.sort(rng.choice(np.arange(1, len(rows)), 5, replace=False))
@@ -56,16 +57,18 @@ def test_batches_of_any_size_and_order_give_the_bytes_of_predict(name, learned, 
         assert joined[column].to_numpy().tobytes() == same.tobytes()
 
 
-def test_a_probability_does_not_depend_on_the_batch(learned):
+def test_a_probability_does_not_depend_on_the_batch():
     """Matrix products of other sizes round otherwise, so that blocks have one size."""
     rng = np.random.default_rng(0)
-    model = load_model(learned / "plain")
-    x = rng.normal(size=(BLOCK_ROWS + 700, 27)).astype(np.float32)
-    weights = rng.normal(size=27).astype(np.float32)
-    rule = Rule(lambda x: x @ weights)
-    whole = decide(model, x, rule).probability
-    for start, stop in ((0, 1), (5, 12), (3, 66), (100, BLOCK_ROWS + 150), (BLOCK_ROWS, len(x))):
-        assert np.array_equal(decide(model, x[start:stop], rule).probability, whole[start:stop])
+    x = rng.normal(size=(BLOCK + 700, 27)).astype(np.float32)
+    weights = rng.normal(size=(27, 3)).astype(np.float32)
+
+    def probability(rows):
+        return predict_rows(lambda x: Prediction(*(x @ weights).T), rows).probability
+
+    whole = probability(x)
+    for start, stop in ((0, 1), (5, 12), (3, 66), (100, BLOCK + 150), (BLOCK, len(x))):
+        assert np.array_equal(probability(x[start:stop]), whole[start:stop])
 
 
 def test_workers_need_no_jax_where_parameters_decide(learned, tmp_path):
@@ -84,9 +87,9 @@ assert len(batch) == 240 and "jax" not in sys.modules
 
 
 def test_refusals(learned):
-    with pytest.raises(FFMLError, match="depends on who is decided about; give people"):
-        scoring.prepare(learned / "evened")
-    preprocessor = preprocessor_of(load_model(learned / "plain"))
+    with pytest.raises(FFMLError, match="nowhere does not exist; give a run's folder"):
+        scoring.prepare("nowhere")
+    preprocessor = preprocessor_of(load_model(learned / "plain" / "model.safetensors"))
     for columns, keep, message in (
         (["age", "income"], [], "the frame has no column 'job', which the model needs"),
         (preprocessor.names, ["name"], "the frame has no column 'name' to keep"),

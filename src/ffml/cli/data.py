@@ -116,7 +116,7 @@ def predict(
 
         load_plugins(plugin)
     saved = model_at(model)
-    if support or threshold or not saved.decides_by_params:
+    if support or together or threshold or not saved.decides_by_params:
         from ffml.runtime import configure
 
         configure(devices=1)

@@ -86,7 +86,7 @@ def verify(
         word = "sound" if found.sound else f"{len(found.findings)} findings"
         forgotten = f", {found.forgotten:,} people forgotten" if found.forgotten else ""
         typer.echo(
-            f"{word}: {found.events:,} events, {found.decisions:,} decisions, {found.labels:,} "
+            f"{word}: {found.events:,} events, {found.decisions:,} people, {found.labels:,} "
             f"labels that came later{forgotten}; head {found.head}"
         )
     raise typer.Exit(0 if found.sound else 1)

@@ -1,8 +1,8 @@
 """What ``ffml run`` does and shows while it does it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,7 +13,7 @@ from ffml.cli.live import Live
 from ffml.cli.noticed import show_noticed, show_warnings
 from ffml.cli.shared import shown
 from ffml.cli.summary_table import show_now, show_summary
-from ffml.cli.together import follow, is_distributed, joined, own_folder
+from ffml.cli.together import follow, is_distributed, joined, own_copy
 
 if TYPE_CHECKING:
     from ffml.base import Stream
@@ -53,8 +53,7 @@ def run_stream(
         as_json: whether the summary is printed as JSON.
         command: as typed, for config.json.
     """
-    distributed = is_distributed()
-    leads = joined() if distributed else True
+    leads = joined() if is_distributed() else True
     console = Console(stderr=as_json, quiet=quiet or not leads)
     console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{found.data}[/bold] …")
     from ffml.recipe.build import build
@@ -64,7 +63,7 @@ def run_stream(
 
     settings = merged_settings(written, given, wrappers, preset, found.data)
     config = configure_run(found.data, settings | {"data_options": found.options}, preset)
-    if not distributed:
+    if not is_distributed():
         configure()
     if not leads:
         experiment = build(config, sql_url=found.sql_url, source=found.source)
@@ -123,19 +122,17 @@ def resume_stream(folder: str, *, data: str | None, quiet: bool, as_json: bool) 
     from ffml.runs.starting import further_tasks
     from ffml.runtime import configure
 
-    run = open_run(folder)
-    if not distributed:
-        configure(run.config.get("devices"))  # another number rounds sums in another order
-    with own_folder(Path(folder), leads) if distributed else _same(folder) as own:
-        if not leads:
-            run = open_run(own, write=False)
-            stream, session = further_tasks(run, data), run.session()
-            known = {row.task for row in run.store.rounds()}
-            tasks = islice(stream.tasks(), session.config.rounds)
-            follow(session.loop, session.state, (t for t in tasks if t.name not in known))
+    with own_copy(folder, leads) if distributed else nullcontext(folder) as own:
+        run = open_run(own, write=leads)
+        if not distributed:
+            configure(run.config.get("devices"))  # another number rounds sums in another order
+        stream, session = further_tasks(run, data), run.session()
+        if leads:
+            play(console, run, stream, as_json, most=session.config.rounds, resumed=True)
             return
-    stream = further_tasks(run, data)
-    play(console, run, stream, as_json, most=run.session().config.rounds, resumed=True)
+        known = {row.task for row in run.store.rounds()}
+        tasks = islice(stream.tasks(), session.config.rounds)
+        follow(session.loop, session.state, (t for t in tasks if t.name not in known))
 
 
 def play(
@@ -180,14 +177,14 @@ def play(
         console.print("interrupted before the first round was done; nothing to report")
         raise typer.Exit(130)
     report = run.write_views()
-    show(console, run, as_json, now=now)
     if now and played:
-        tasks = [row.task for row in run.store.rounds()][len(before) :]
+        tasks = run.store.tasks()[len(before) :]
         show_warnings(console, empty_warning(tasks, before))
     if not played and (resumed or now):
         console.print(f"nothing new: all tasks of {stream.name} were played before", soft_wrap=True)
-    where = f"Report: [bold]{report}[/bold]   (all files: {run.folder})" if report else ""
-    console.print(f"{where or 'Ledger: ' + run.store.name}", soft_wrap=True)
+    show(console, run, as_json, now=now or not played)
+    where = f"Report: [bold]{report}[/bold]" if report else f"Ledger: {run.store.name}"
+    console.print(where, soft_wrap=True)
     if status == "interrupted":
         again = "ffml update" if now else "ffml run --resume"
         console.print(
@@ -209,16 +206,3 @@ def show(console: Console, run: "Run", as_json: bool, now: bool = False) -> None
         show_now(console, summary)
     else:
         show_summary(console, summary)
-
-
-class _same:
-    """A run's folder as it is."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def __enter__(self) -> Path:
-        return Path(self.folder)
-
-    def __exit__(self, *_: object) -> None:
-        pass

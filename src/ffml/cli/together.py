@@ -1,7 +1,6 @@
 """One run by several processes: all compute, and the first alone writes and prints."""
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -54,16 +53,19 @@ def follow(loop: "Loop", state: "LoopState", tasks: "Iterable[Task]") -> None:
 
 
 @contextmanager
-def own_folder(folder: Path, first: bool) -> Iterator[Path]:
-    """Give a run's folder to the first process, and a copy of it to each of the others.
+def own_copy(run: str, first: bool) -> Iterator[str]:
+    """Give a run to the first process, and a copy of it to each of the others.
 
-    The first goes on once all have theirs: it will change the folder.
+    The first goes on once all have theirs: it will change the run.
     """
     from ffml.runtime import wait_for_all
+    from ffml.store.copying import copy_ledger
 
+    if "://" in run:
+        raise FFMLError("several processes go on with a run in a folder only; use one process")
     with tempfile.TemporaryDirectory(prefix="ffml-") as temporary:
-        copy = folder if first else Path(temporary) / "run"
+        copy = Path(run) if first else Path(temporary) / "run"
         if not first:
-            shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".lock"))
+            copy_ledger(Path(run), copy)
         wait_for_all("read")
-        yield copy
+        yield str(copy)

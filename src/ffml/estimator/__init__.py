@@ -178,7 +178,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self._start(config, table, outcomes, columns, places, getattr(y, "name", None))
         whole = self._task("", table, labels, sensitive_features)
         for name, rows in parts.items():
-            self._play(Task(name, whole.x[rows], whole.y[rows], whole.groups[rows]))
+            missing = self._num_missing(table, rows)
+            self._play(Task(name, whole.x[rows], whole.y[rows], whole.groups[rows], missing))
         return self._finish()
 
     def partial_fit(
@@ -467,8 +468,9 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             message = f"inputs are unlike those that were learned from. {lines}"
             warnings.warn(message, InputDriftWarning, stacklevel=4)
 
-    def _num_missing(self, table: Any) -> np.ndarray:
+    def _num_missing(self, table: Any, rows: np.ndarray | None = None) -> np.ndarray:
         columns = as_table(table, self.preprocessor_.names)
+        columns = columns if rows is None else columns.take(rows)
         return np.array([num_missing(columns[name]) for name in self.preprocessor_.names])
 
     def _task(self, name: str, table: Any, labels: np.ndarray, sensitive_features: Any) -> Task:

@@ -57,7 +57,7 @@ def prepare(
         threshold: another goal than the run's, see `ffml.wrappers.evened`.
     """
     saved = model if isinstance(model, SavedModel) else _model(model)
-    if support is None and threshold is None and saved.decides_by_params:
+    if people is None and support is None and threshold is None and saved.decides_by_params:
         return Scorer(saved)
     from ffml.scoring.rules import find
 

@@ -61,7 +61,7 @@ def find(
         task = _labelled(model, config, support)
         rows = np.arange(len(task.y))
     chosen = NO_ROWS
-    if people is not None and loop.learner.traits.uses_unlabelled:
+    if people is not None:
         rng = draws(config.seed, known.round + 1, UNLABELLED)
         x = some_rows(people, preprocessor_of(model), MOST_PEOPLE, rng)
         chosen = len(rows) + np.arange(len(x))
