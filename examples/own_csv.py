@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ffml.audit.gate import check
+import ffml
 
 ROLES = ["--label", "approved", "--positive", "yes", "--sensitive", "sex", "--task", "month"]
 
@@ -32,7 +32,7 @@ def write_loans(path: Path, months: range, seed: int) -> Path:
     return path
 
 
-def ffml(*arguments: object) -> None:
+def command(*arguments: object) -> None:
     """Run a command of ffml."""
     subprocess.run([sys.executable, "-m", "ffml", *map(str, arguments)], check=True)
 
@@ -40,13 +40,13 @@ def ffml(*arguments: object) -> None:
 with TemporaryDirectory() as folder:
     run, decisions = Path(folder, "run"), Path(folder, "decisions.csv")
     table = write_loans(Path(folder, "loans.csv"), range(1, 10), seed=0)
-    ffml("inspect", table, *ROLES, "--drop", "applicant")
-    ffml("run", table, *ROLES, "--drop", "applicant", "--out", run)
-    for finding in check(run, min_dp=0.5, max_violation=0.2):
+    command("inspect", table, *ROLES, "--drop", "applicant")
+    command("run", table, *ROLES, "--drop", "applicant", "--out", run)
+    for finding in ffml.open(run).check(min_dp=0.5, max_violation=0.2):
         print(f"{finding.answer}: {finding.sentence()}")
     known = write_loans(Path(folder, "known.csv"), range(10, 11), seed=1)  # outcomes so far
     new = write_loans(Path(folder, "new.csv"), range(10, 11), seed=2)
-    ffml("predict", run, new, "--support", known, "--keep", "applicant", "--out", decisions)
+    command("predict", run, new, "--support", known, "--keep", "applicant", "--out", decisions)
     with decisions.open(encoding="utf-8") as file:
         selected = [row["decision"] == "1" for row in csv.DictReader(file)]
     pooled = json.loads((run / "summary.json").read_text(encoding="utf-8"))["pooled"]

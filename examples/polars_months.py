@@ -37,14 +37,15 @@ with TemporaryDirectory() as folder:
 
     # A new month: nobody knows yet who will pay back.
     people = month(7).with_columns(task=pl.lit("month 7"))
-    (record,) = ffml.update(run, people.drop("approved"), id="applicant")
+    opened = ffml.open(run)
+    (record,) = opened.update(people.drop("approved"), id="applicant")
     print(f"{record.task}: {record.n_unlabelled} people decided about")
 
     # Weeks later: half of the labels, then the others.
     labels = people.select("applicant", "approved")
     for part in (labels[:100], labels[100:]):
-        added = ffml.label(run, part, id="applicant")
+        added = opened.label(part, id="applicant")
         print(f"{added.new} labels came; learned from: {', '.join(added.learned) or 'nothing yet'}")
-    decisions = pl.read_parquet(run / "decisions" / "round-000007.parquet")
-    rates = decisions.group_by("group:sex").agg(pl.col("decision").mean()).sort("group:sex")
+    decisions = pl.from_pandas(opened.decisions).filter(pl.col("task") == "month 7")
+    rates = decisions.group_by("sex").agg(pl.col("decision").mean()).sort("sex")
     print(", ".join(f"{sex}: {rate:.2f} approved" for sex, rate in rates.iter_rows()))

@@ -11,7 +11,7 @@ import numpy as np
 import ffml
 from ffml.base import Info, Model
 from ffml.online.memory import MemorySettings
-from ffml.recipe.recipes import Recipe, build_learner
+from ffml.recipe.recipes import Recipe, build_method
 from ffml.research import analysis
 
 ffml.configure()
@@ -31,7 +31,7 @@ print(f"G <= {bounds.gradient_bound:.2f}, H <= {bounds.smoothness:.2f}, μ >= {L
 print(f"η₁ = {steps['inner.lr']:.4f}, η₂ = {L2}/(t+1), δ = {steps['damping']:.3f}")
 
 recipe = Recipe("ffml", settings=steps | {"num_outer_steps": 2})
-learner = build_learner(recipe, problem, SHOTS)
+learner = build_method(recipe, SHOTS)(problem)
 size = bounds.constraint_lipschitz
 gen_olc = ffml.methods.gen_olc(
     problem, strong_convexity=L2, gradient_bound=size, radius=RADIUS, num_steps=1, shots=SHOTS

@@ -32,10 +32,10 @@ def add_months(database: Path, months: range) -> None:
 
 
 def ffml(*arguments: object) -> str:
-    """Run a command of ffml; return the last line that it prints."""
+    """Run a command of ffml; return what it prints."""
     command = [sys.executable, "-m", "ffml", *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")
-    return done.stdout.strip().splitlines()[-1]
+    return done.stdout
 
 
 with TemporaryDirectory() as folder:

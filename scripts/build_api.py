@@ -29,7 +29,8 @@ REGISTRIES = {
 MODULES = (
     "ffml.estimator",
     "ffml.tables",
-    "ffml.living",
+    "ffml.runs._run",
+    "ffml.runs.starting",
     "ffml.audit.gate",
     "ffml.audit",
     "ffml.scoring.model",

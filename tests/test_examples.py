@@ -49,7 +49,7 @@ def labels_came_later(lines):
 
 
 def a_grown_table_is_gone_on_with(lines):
-    return lines[0].startswith("nothing new: all tasks of") and "(7)" in lines[0]
+    return any(line.startswith("nothing new: all tasks of") for line in lines)
 
 
 def the_skeleton_is_a_learner(lines):
