@@ -64,7 +64,6 @@ MODULES = (
     "ffml.studies.tuning",
     "ffml.research.reproduce",
     "ffml.studies.efficiency",
-    "ffml.runs.directory",
     "ffml.runtime",
 )
 INTRODUCTION = """# API reference

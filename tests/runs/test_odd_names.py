@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from ffml.tables.csvfile import read_csv
+from csvback import read_csv
 
 QUICK = [
     "--method",
