@@ -12,8 +12,8 @@ import time
 
 import numpy as np
 
-from ffml.base import Task
-from ffml.online.loop import decide, prepared, step
+from ffml.online.decide import decided_about, described_by, find_rule
+from ffml.online.loop import known, step
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
 from ffml.runtime import configure
@@ -47,10 +47,9 @@ def main() -> None:
             continue
         wall, cpu = time.perf_counter(), time.process_time()
         with one_thread():
-            x = prepared(loop, state, task.x)
-            labelled = Task(task.name, x[:LABELLED], task.y[:LABELLED], task.groups[:LABELLED])
-            params = decide(loop, state, labelled, people=x[LABELLED:])
-            positive = np.asarray(loop.learner.predict(params, x[LABELLED:]).logits) > 0
+            told = task._replace(x=described_by(loop, state.features, task.x))
+            rule = find_rule(loop, known(loop, state), told, *np.split(np.arange(size), [LABELLED]))
+            positive = decided_about(loop, rule, told, np.arange(LABELLED, size)).logits > 0
         taken.append((time.perf_counter() - wall, time.process_time() - cpu))
         assert positive.shape == (arguments.people,)
     wall, cpu = 1e3 * np.array(taken).T

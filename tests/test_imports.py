@@ -1,5 +1,8 @@
 """Imports flow one way: a module knows those of its own layer and of the layers below."""
 
+import subprocess
+import sys
+
 import grimp
 import pytest
 
@@ -55,3 +58,14 @@ def test_private_modules_stay_in_their_room(graph):
         and any(part.startswith("_") for part in imported.split(".")[2:])
     }
     assert not sorted(intruders)
+
+
+@pytest.mark.parametrize("room", ["metrics", "audit", "store", "tables"])
+def test_who_counts_and_reads_needs_no_jax(room):
+    code = f"""if True:
+        import importlib, pkgutil, sys
+        import ffml.{room} as room
+        for module in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
+            importlib.import_module(module.name)
+        assert not {{"jax", "jaxlib"}} & set(sys.modules)"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,12 +6,15 @@ import pytest
 from truth import SCENARIOS, Truth
 
 from ffml.audit import Limits, audit_decisions, audit_document
+from ffml.audit.counts import Tables
 from ffml.audit.gate import EXIT_CODES, findings_of, verdict
+from ffml.audit.record import RunRecord
 from ffml.base import Ratio, SensitiveColumn
 from ffml.metrics import words
 from ffml.metrics.answer import answer
 from ffml.metrics.verdict import KEPT, NOT_KEPT, UNMEASURABLE
 from ffml.report.answer import rows, sentences
+from ffml.store import Round
 from ffml.tables import DecisionRoles, open_table, read_decisions
 
 DP = "demographic-parity"
@@ -41,9 +44,9 @@ def answer_of(truth, asked=((DP, 0.05),)):
 def judged(truth):
     tables = truth.tables()
     count = len(next(iter(tables.values())))
-    tasks = tuple(map(str, range(count)))
-    run = JudgedRounds(tuple(columns_of(truth)), tables, None, count, count, True, [], tasks)
-    return run._replace(favourable="approved")
+    kept = [Round(t + 1, str(t), "learned", {}) for t in range(count)]
+    config = {"data": {"label": "approved", "roles": {"positive": "yes"}}}
+    return RunRecord(config, tuple(columns_of(truth)), kept, Tables(tables, {}), "", [])
 
 
 def audited(truth, tmp_path, limits):

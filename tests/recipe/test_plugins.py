@@ -171,7 +171,7 @@ def test_what_goes_on_from_a_run_finds_its_plugin(write, tmp_path, run_main):
     code, out, err = run_main("predict", "r", "third.csv", "--support", "two.csv")
     assert code == 2 and "unknown method 'mine'" in err  # a model file loads no code by itself
     code, out, err = run_main("update", "r", "third.csv")
-    assert (code, err) == (0, "") and "mine on" in out
+    assert (code, err) == (0, "") and "30 people decided" in out
     assert run_main("predict", "r", "third.csv", "--plugin", path)[0] == 0
 
 

@@ -208,15 +208,12 @@ def test_whoever_plays_the_comparator_has_no_regret(logistic_game):
 
 
 def test_a_recorded_game_is_the_one_that_is_played(schema, make_stream):
-    """Also with adaptation and own tables' scaler."""
+    """Also with adaptation."""
     problem = ffml.fair_classification(schema, linear(), decision_boundary_covariance(0.05))
     inner = primal_dual_steps(num_steps=1)
     learner = ffml.methods.ffml(problem, inner, num_outer_steps=2, shots=4)
     stream = make_stream((60, 1, 600, 7, 40))
-    chosen = SMALL | {
-        "seed": 3,
-        "scaler": ffml.tables.scaling.RunningScaler.empty(np.ones(3, bool)),
-    }
+    chosen = SMALL | {"seed": 3}
     game = analysis.record(problem, learner, stream, **chosen)
     rounds = list(ffml.play(problem, learner, stream, **chosen))
     assert [bucket.rounds.tolist() for bucket in game.buckets] == [[0, 1, 3, 4], [2]]

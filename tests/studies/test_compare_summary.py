@@ -210,13 +210,13 @@ def test_intervals_at_the_same_fairness_are_paired():
 
 def test_intervals_at_the_same_fairness_cover():
     rng, covered = np.random.default_rng(0), 0
-    for _ in range(200):
+    for _ in range(60):
         frame = tradeoff_frame([("a", 0.8, 0.8), *THREE[1:]], 5)
         for name in ("dp", "balanced_accuracy"):
             frame[name] += 0.02 * rng.normal(size=len(frame) // 6).repeat(6)
         [row] = at_equal_ratios(frame).to_dict("records")
         covered += row["low"] <= 0 <= row["high"]
-    assert 0.91 < covered / 200 < 0.99
+    assert 52 <= covered <= 60  # 95 % of 60, give or take
 
 
 def test_at_the_same_fairness_only_what_is_defined_counts():

@@ -93,9 +93,10 @@ def assert_same_as_alone(search, store, members, tolerance=2e-4, people=0):
     alone = {i: Player.of(build(config)) for i, config in configs.items()}
     judgements = None
     for task in islice(experiment.stream.tasks(), 4):
-        state, arrived = arrive(many, state, task)
-        if is_judged(many, state, arrived):
-            judgements = judge_each(many, state, arrived, len(chunk.cells))
+        before = state
+        state, arrived = arrive(many, before, task)
+        if is_judged(many, state.round, arrived):
+            judgements = judge_each(many, before, arrived, len(chunk.cells))
         state, _ = learn_or_wait(many, state, arrived.as_it_came, NO_DECISION)
         for i, loop in alone.items():
             record = loop.step(task)

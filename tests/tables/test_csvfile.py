@@ -6,12 +6,11 @@ import re
 
 import numpy as np
 import pandas as pd
-import pytest
+from csvback import csv_rows, read_csv
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ffml.base import FFMLError
-from ffml.tables.csvfile import csv_rows, csv_text, frame_text, read_csv, table_text
+from ffml.tables.csvfile import csv_text, frame_text, table_text
 
 ODD = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\n", "\r\n", "\0"]
 RUN = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -68,20 +67,3 @@ def test_a_frame_is_written_as_pandas_would_but_for_what_it_cannot_write():
     )
     assert csv_rows(frame_text(pd.DataFrame({"=a": ["\r=1"]}))) == [["=a"], ["\r=1"]]
     assert frame_text(frame[:0]) == "task,dp,n,fair,mixed\n"
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (None, "is missing: give a directory that a run wrote"),
-        (b"a,b\n1,\xff\n", "cannot be read"),
-        (b"a,b\n1,2\n3", "has a row that is not whole: resume the run"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, data, message):
-    path = tmp_path / "rounds.csv"
-    if data is not None:
-        path.write_bytes(data)
-    with pytest.raises(FFMLError, match=message) as caught:
-        read_csv(path)
-    assert "\n" not in str(caught.value)

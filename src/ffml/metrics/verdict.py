@@ -22,12 +22,10 @@ at 97.5 % each, as the truth must exceed the end of its own comparison to be mis
 """
 
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 KEPT, NOT_KEPT, UNCLEAR = "kept", "not kept", "cannot be told yet"
 UNMEASURABLE = "cannot be measured"
-VERDICTS = (NOT_KEPT, UNMEASURABLE, UNCLEAR, KEPT)  # the first that was given counts
 
 
 class Evidence(NamedTuple):
@@ -55,11 +53,6 @@ def verdict(found: Evidence) -> str:
         return NOT_KEPT
     within = found.fact <= found.most and found.high <= found.most  # NaN is not
     return KEPT if within else UNCLEAR
-
-
-def worst_verdict(verdicts: Iterable[str]) -> str:
-    """Return the verdict that counts: the first of `VERDICTS` that was given."""
-    return min(verdicts, key=VERDICTS.index)
 
 
 def more_people(most: float, value: float, high: float, people: int) -> int | None:

@@ -1,21 +1,16 @@
 """The package's own CSV files: any text comes back as it was, and none is taken for a formula.
 
 Spreadsheets run a cell that begins with ``=``, ``+``, ``-`` or ``@``, or with a tab or a new line
-before it. A text that begins so and is no number is written with an apostrophe before it, which
-`csv_rows` takes off again.
+before it. A text that begins so and is no number is written with an apostrophe before it; whoever
+reads the file takes one off.
 """
 
-import csv
-import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from ffml.base import FFMLError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +20,6 @@ if TYPE_CHECKING:
 # Python and Arrow (RE2) read both in the same way.
 FORMULA = "^'*[=+\\-@\\t\\r\\n＝＋－＠]"
 NUMBER = "[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|inf|nan)"
-LONGEST_CELL = 2**31 - 1
 _FORMULA, _NUMBER = re.compile(FORMULA), re.compile(NUMBER)
 _QUOTED = re.compile('[",\r\n]')
 
@@ -69,37 +63,6 @@ def guarded_batch(batch: "pa.RecordBatch") -> "pa.RecordBatch":
     return pa.RecordBatch.from_arrays(arrays, names=[_cell(name) for name in batch.schema.names])
 
 
-def csv_rows(text: str) -> list[list[str]]:
-    """Read rows back; lines without anything are left out.
-
-    >>> csv_rows("task,dp\\n'=1+1,-1\\n")
-    [['task', 'dp'], ['=1+1', '-1']]
-    """
-    before = csv.field_size_limit(LONGEST_CELL)
-    try:
-        # newline="": only these end a line: \n, \r\n, \r. `splitlines` knows eight more.
-        reader = csv.reader(io.StringIO(text, newline=""))
-        rows = [row for row in reader if row]
-    finally:
-        csv.field_size_limit(before)
-    return [[_bare(cell) for cell in row] for row in rows] if "'" in text else rows
-
-
-def read_csv(path: Path) -> list[list[str]]:
-    """Read a file of the package's, its header first; all rows are as long as it."""
-    try:
-        rows = csv_rows(path.read_bytes().decode())
-    except FileNotFoundError:
-        raise FFMLError(
-            f"{path} is missing: give a directory that a run wrote, or resume the run first"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FFMLError(f"{path} cannot be read ({error}); resume the run to mend it") from None
-    if any(len(row) != len(rows[0]) for row in rows):
-        raise FFMLError(f"{path} has a row that is not whole: resume the run, or delete that row")
-    return rows
-
-
 def _line(cells: list[str]) -> str:
     return (",".join(map(_quoted, cells)) if cells != [""] else '""') + "\n"
 
@@ -128,10 +91,6 @@ def _guarded(values: "pa.Array") -> "pa.Array":
     number = pc.match_substring_regex(values, f"^({NUMBER})$")
     guarded = pc.binary_join_element_wise("'", values, "")
     return pc.if_else(pc.and_not(formula, number), guarded, values)
-
-
-def _bare(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def _six_digits(value: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ffml.recipe.config import RunConfig
 
 # Raised whenever the same settings would give other numbers, or results are kept otherwise.
-RESULTS_FORMAT = 3
+RESULTS_FORMAT = 4
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,7 @@ def packed_cell(
         "settings": plain(cell.config.settings),
         "constraint_names": experiment.problem.constraint_names,
         "groups": {c.name: c.groups for c in experiment.loop.schema.sensitive},
+        "columns": list(rounds[0].tables),
         "tasks": [record.task for record in rounds],
         "rounds": [round_document(record) for record in rounds],
         "seconds": seconds,
@@ -101,7 +102,7 @@ def packed_cell(
     }
     tables = {
         f"tables.{i}": np.stack([record.tables[column] for record in rounds])
-        for i, column in enumerate(document["groups"])
+        for i, column in enumerate(document["columns"])
     }
     return pack(document, tables).data
 
@@ -109,7 +110,7 @@ def packed_cell(
 def _rounds(contents: Contents) -> list[Round]:
     """Read the rounds of a cell back."""
     document, arrays = contents
-    tables = {column: arrays[f"tables.{i}"] for i, column in enumerate(document["groups"])}
+    tables = {column: arrays[f"tables.{i}"] for i, column in enumerate(document["columns"])}
     kept = [
         LedgerRound(t, task, "learned", one)
         for t, (task, one) in enumerate(zip(document["tasks"], document["rounds"], strict=True), 1)
