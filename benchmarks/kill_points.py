@@ -206,10 +206,10 @@ def two_at_once(base, expected, kind, make):
         pipes.append((ours, theirs))
         workers.append(make(target=work, args=(base, folder, theirs)))
         workers[-1].start()
-    for worker in workers:
-        worker.join()
     refused = 0
-    for ours, _ in pipes:
+    for worker, (ours, theirs) in zip(workers, pipes, strict=True):
+        worker.join()
+        theirs.close()  # who failed has not said that it came to the end
         while (said := ours.recv())[1] != "end":
             pass
         refused += said[0]

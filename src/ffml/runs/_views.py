@@ -12,7 +12,7 @@ from ffml.runs.files import CARD, CONFIG, REPORT, SUMMARY, table_rows, table_tex
 from ffml.runs.ownership import VIEWS, refuse_links
 from ffml.runs.summary import run_summary
 from ffml.scoring.model import MODEL, model_bytes
-from ffml.store.durable import write_atomically
+from ffml.store.durable import turn, write_atomically
 
 if TYPE_CHECKING:
     from ffml.runs._run import Run
@@ -48,12 +48,17 @@ def keep_alarms(run: "Run", summary: dict[str, Any]) -> None:
 
 
 def write_views(run: "Run", anew: bool = False) -> Path | None:
-    """Write all views of a run in a folder, or only stale ones; return the report's path."""
+    """Write all views of a run in a folder, ``anew`` or if stale; return the report's path."""
+    if run.folder is None:
+        keep_alarms(run, summary_of(run))
+        return None
+    with turn(run.folder):  # of two, the second sees what has happened since
+        return _written(run, run.folder, anew)
+
+
+def _written(run: "Run", folder: Path, anew: bool) -> Path:
     summary = summary_of(run)
     keep_alarms(run, summary)
-    folder = run.folder
-    if folder is None:
-        return None
     summary["head"] = run.store.head
     if not anew and is_fresh(folder, summary):
         return folder / REPORT
