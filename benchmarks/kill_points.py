@@ -23,6 +23,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import closing
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -192,7 +193,7 @@ def undisturbed(base, context):
         times = []
         while not times or times[-1][1] != "end":
             times.append(ours.recv())
-    spans = [after[2] - before[2] for before, after in zip(times, times[1:], strict=False)]
+    spans = [after[2] - before[2] for before, after in pairwise(times)]
     return outcome(base / "alone"), spans
 
 

@@ -58,9 +58,7 @@ STEPS = {
     "label a few": lambda run: run.label(labels(3, 0, 6)),
     "decide about one more": lambda run: run.decide(unlabelled(9, 4), task="counter"),
     "label the others": lambda run: run.label(labels(3, 6)),
-    "label who came one by one": lambda run: run.label(
-        labels(9, 0, 4).assign(month="counter")
-    ),
+    "label who came one by one": lambda run: run.label(labels(9, 0, 4).assign(month="counter")),
     "update with labels": lambda run: run.update(month(4)),
 }
 
@@ -88,4 +86,3 @@ def outcome(folder):
     answer = repr(run.answer)
     run.close()
     return ask(folder, PEOPLE), version.state, version.blobs, version.number, rounds, answer
-

@@ -49,7 +49,9 @@ def round_of(connection: sa.Connection, task: str) -> Round | None:
     """Return a task by its name."""
     table = _schema.rounds
     row = connection.execute(sa.select(table).where(table.c.task == task)).first()
-    return row and Round(row.round, row.task, row.status, _json.decode(row.document))
+    if row is None:
+        return None
+    return Round(row.round, row.task, row.status, _json.decode(row.document))
 
 
 def counts(connection: sa.Connection) -> Counts:

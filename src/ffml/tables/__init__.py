@@ -13,7 +13,13 @@ from ffml.tables._later import (
     person_columns,
     read_late_labels,
 )
-from ffml.tables._order import canonical_period, earlier_period, empty_periods, twin_period
+from ffml.tables._order import (
+    canonical_period,
+    earlier_period,
+    empty_periods,
+    is_period,
+    twin_period,
+)
 from ffml.tables._roles import Roles, refuse_unknown
 from ffml.tables._settle import open_formats
 from ffml.tables._stream import Known, TableStream, table_stream
@@ -46,6 +52,7 @@ __all__ = [
     "further_stream",
     "guess_roles",
     "inspect",
+    "is_period",
     "label_values",
     "labelled_task",
     "located",
