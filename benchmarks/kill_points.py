@@ -11,7 +11,6 @@ is at work.
 """
 
 import argparse
-import itertools
 import json
 import os
 import random
@@ -24,6 +23,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import closing
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -193,7 +193,7 @@ def undisturbed(base, context):
         times = []
         while not times or times[-1][1] != "end":
             times.append(ours.recv())
-    spans = [after[2] - before[2] for before, after in itertools.pairwise(times)]
+    spans = [after[2] - before[2] for before, after in pairwise(times)]
     return outcome(base / "alone"), spans
 
 
@@ -207,10 +207,10 @@ def two_at_once(base, expected, kind, make):
         pipes.append((ours, theirs))
         workers.append(make(target=work, args=(base, folder, theirs)))
         workers[-1].start()
-    for worker in workers:
-        worker.join()
     refused = 0
-    for ours, _ in pipes:
+    for worker, (ours, theirs) in zip(workers, pipes, strict=True):
+        worker.join()
+        theirs.close()  # who failed has not said that it came to the end
         while (said := ours.recv())[1] != "end":
             pass
         refused += said[0]

@@ -36,7 +36,10 @@ SMALL = {
         ["--rounds", "4", "--refit-rounds", "4", "--window", "2", "--out", "flat.svg"],
         r"(?s)\*\*default\*\*.*\| 4 \|.*\*\*refit\*\*.*\| 4 \|",
     ),
-    "benchmarks/kill_points.py": (["--kills", "1", "--rounds", "3"], "1 runs finished, 0 of them"),
+    "benchmarks/kill_points.py": (
+        ["--kills", "1", "--rows", "24"],
+        r"(?s)threads at once: \d+ times refused, 0 of 1.*1 SIGKILLs .*, 0 different",
+    ),
     "benchmarks/large.py": (
         ["--scale", "0.001"],
         "(?s)features: .* MB.*groups: .* MB.*in a task: .* MB.*.parquet: .* MB.*a table of .* MB",
@@ -50,8 +53,8 @@ SMALL = {
         r"(?s)ms a round.*verify 83 decisions.*MB",
     ),
     "benchmarks/living.py": (
-        ["--kills", "1", "--updates", "2", "--months", "1", "--rows", "60"],
-        r"(?s)1 SIGKILLs, \d+ times to the end, 0 of them different.*updates of 60 rows.*      2 ",
+        ["--updates", "4", "--warm-up", "1", "--rows", "40", "--singles", "10"],
+        r"(?s)updates of 40 rows.*change.*single decisions.*ledger: .* 290 decisions, sound: True",
     ),
     "benchmarks/first_result.py": (["--repeats", "1", "--only", "help"], r"--help \| warm \| \d"),
     "benchmarks/outer_iteration.py": (

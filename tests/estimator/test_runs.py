@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from ffml.runs.generations import newest_generation
 from loans import ROLES, write_loans
 from quick import QUICK, SMALL
 from towns import FRAME, SEX, TOWN, X, Y, classifier

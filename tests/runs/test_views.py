@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import stat
+import threading
 
 import lives
 import pytest
@@ -146,3 +147,21 @@ def test_a_report_elsewhere_is_one_page(folder, tmp_path, no_charts):
         run.report(tmp_path / "may.pdf")
     with pytest.raises(FFMLError, match="cannot write"):
         run.report(folder / "run.db" / "may.html")
+
+
+def test_two_who_write_views_take_turns(folder, no_charts):
+    errors = []
+
+    def write():
+        try:
+            for _ in range(4):
+                reported(folder)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and set(files(folder)) == set(VIEWS)

@@ -26,7 +26,7 @@ from ffml.scoring.model import SavedModel
 from ffml.scoring.rules import model_of
 from ffml.store import Round as LedgerRound
 from ffml.store import Store, Transaction
-from ffml.tables import Preprocessor
+from ffml.tables import Preprocessor, is_period
 from ffml.tables.scaling import RunningScaler
 
 
@@ -86,13 +86,14 @@ class Session:
             watcher: is told of rounds, see `ffml.runs.Watcher`.
             most: how many tasks of the stream count; None: all.
         """
-        before = self.store.tasks()
+        before: list[str] = []
         keep_features = bool(self.store.document("keep_features"))
         for task in islice(stream.tasks(), most):
             if known := self.store.round_of(task.name):
                 self._take_labels(known, task, who)
                 continue
-            if who != "run":
+            if who != "run" and is_period(task.name):
+                before = before or self.store.tasks()
                 refuse_disorder(task.name, before)
             if watcher is not None:
                 watcher.working_on(task)

@@ -12,7 +12,7 @@ from ffml.report.summary import run_summary
 from ffml.runs._rounds import rounds_from
 from ffml.runs.ownership import VIEWS, refuse_links
 from ffml.scoring.model import MODEL, model_bytes
-from ffml.store.durable import write_atomically
+from ffml.store.durable import turn, write_atomically
 
 if TYPE_CHECKING:
     from ffml.runs._run import Run
@@ -39,10 +39,15 @@ def summary_of(run: "Run") -> dict[str, Any]:
 
 
 def write_views(run: "Run", anew: bool = False) -> Path | None:
-    """Write all views of a run in a folder, or only stale ones; return the report's path."""
-    summary, folder = summary_of(run), run.folder
-    if folder is None:
+    """Write all views of a run in a folder, ``anew`` or if stale; return the report's path."""
+    if run.folder is None:
         return None
+    with turn(run.folder):  # of two, the second sees what has happened since
+        return _written(run, run.folder, anew)
+
+
+def _written(run: "Run", folder: Path, anew: bool) -> Path:
+    summary = summary_of(run)
     if not anew and is_fresh(folder, summary):
         return folder / REPORT
     refuse_links(folder)

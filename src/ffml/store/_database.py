@@ -80,7 +80,7 @@ class SQLite(Database):
         )
         for setting in (
             *("foreign_keys = on", "synchronous = full", "secure_delete = on"),
-            *("cache_size = -65536", f"query_only = {'off' if self.write else 'on'}"),
+            *("cache_size = -16384", f"query_only = {'off' if self.write else 'on'}"),
         ):
             connection.execute(f"pragma {setting}")
         return connection

@@ -5,7 +5,8 @@ each one operation of the operating system: a test can stop the process between 
 """
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ffml.base import FFMLError
@@ -88,6 +89,22 @@ def write_atomically(path: Path, data: bytes | str) -> None:
     """Write a file so that it is either the old one or the new one, now and after a power cut."""
     place(path, data.encode() if isinstance(data, str) else data)
     sync_folder(path.parent)
+
+
+@contextmanager
+def turn(folder: Path) -> Iterator[None]:
+    """Wait until nobody else, in this process or another, has a turn in this folder."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def lock(folder: Path) -> int | None:

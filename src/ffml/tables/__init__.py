@@ -18,6 +18,7 @@ from ffml.tables._order import (
     earlier_period,
     empty_periods,
     empty_warning,
+    is_period,
     twin_period,
 )
 from ffml.tables._roles import Roles, refuse_unknown
@@ -53,6 +54,7 @@ __all__ = [
     "further_stream",
     "guess_roles",
     "inspect",
+    "is_period",
     "label_values",
     "labelled_task",
     "located",

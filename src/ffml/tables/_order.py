@@ -91,6 +91,15 @@ def canonical_period(name: str) -> str:
     return period_name(moment.date, moment.unit)
 
 
+def is_period(name: str) -> bool:
+    """Tell whether a task is named by a time.
+
+    >>> is_period("2024-09"), is_period("site 7")
+    (True, False)
+    """
+    return bool(_all_moments([name], None))
+
+
 def twin_period(name: str, played: Iterable[str]) -> str | None:
     """Return a task that is the same period as this one, written in another way.
 
