@@ -56,9 +56,8 @@ def show(name, parts):
     columns = [[statistics.median(column) for column in zip(*part, strict=True)] for part in parts]
     print(f"{name:<22}   CPU ms  wall ms  memory MB")
     for which, (cpu, wall, memory) in zip(("first", "last"), columns, strict=True):
-        print(
-            f"{which:>6} {len(parts[0]):>6,} {1000 * cpu:>17.2f} {1000 * wall:>8.2f} {memory:>10.0f}"
-        )
+        times = f"{1000 * cpu:>17.2f} {1000 * wall:>8.2f}"
+        print(f"{which:>6} {len(parts[0]):>6,} {times} {memory:>10.0f}")
     change = [100 * (after / before - 1) for before, after in zip(*columns, strict=True)]
     print("change {:>23.1f}% {:>7.1f}% {:>9.1f}%".format(*change), flush=True)
 

@@ -132,7 +132,7 @@ def test_a_run_that_cannot_do_its_first_round_leaves_nothing(mine, folder, monke
 
     put(folder, *mine)
     monkeypatch.setattr(_session, "step", fail)
-    with pytest.raises(FFMLError, match="^no$"):
+    with pytest.raises(FFMLError, match=r"^no$"):
         overwrite(folder)
     if mine:
         assert {str(path.relative_to(folder)) for path in contents(folder)} == set(mine)
@@ -304,7 +304,7 @@ def test_what_can_be_read_is_saved_by_the_advice(folder):
 def test_a_state_that_was_changed_is_not_learned_on(folder):
     with closing(sqlite3.connect(folder / "run.db")) as raw, raw:
         raw.execute("update versions set state = zeroblob(length(state)) where number = 2")
-    with pytest.raises(FFMLError, match="version 2 in .* is damaged; put the newest copy of the"):
+    with pytest.raises(FFMLError, match=r"version 2 in .* is damaged; put the newest copy"):
         update(folder)
     assert not ffml.open(folder).verify().sound
 

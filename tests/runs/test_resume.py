@@ -200,7 +200,7 @@ def test_a_session_that_was_overtaken_writes_nothing(tmp_path):
     stale = second.session()
     first.update(lives.month(3))
     task = next(iter(lives_tasks(second, lives.month(4))))
-    with pytest.raises(FFMLError, match="somebody else has learned in .*; do it again"):
+    with pytest.raises(FFMLError, match=r"somebody else has learned in .*; do it again"):
         stale.play(task, "update")
     assert [r.task for r in second.update(lives.month(4))] == ["2024-04"]
     assert second.verify().sound and len(second.store.tasks()) == 4

@@ -172,9 +172,7 @@ def test_a_folder_moves_and_is_copied(folder, tmp_path):
 def test_a_truncated_file_is_named_with_what_can_be_done(folder, share):
     size = (folder / "run.db").stat().st_size
     os.truncate(folder / "run.db", int(size * share))
-    with pytest.raises(
-        FFMLError, match=r"run.* (is damaged .*save what can|holds no run)"
-    ) as caught:
+    with pytest.raises(FFMLError, match=r"run.* (is damaged .*save what|holds no run)") as caught:
         Store.open(folder)
     assert "\n" not in str(caught.value)
 

@@ -266,8 +266,8 @@ class Transaction:
 
     def _forget_states(self, number: int) -> None:
         versions, parts = _schema.versions, _schema.parts
-        old = sa.update(versions).where(versions.c.number <= number, versions.c.state.is_not(None))
-        self._connection.execute(old.values(state=None))
+        old = versions.c.number.between(number - KEPT_STATES, number)  # others have lost theirs
+        self._connection.execute(sa.update(versions).where(old).values(state=None))
         self._connection.execute(sa.delete(parts).where(parts.c.version <= number))
 
     def _put_blobs(self, number: int, parts: Sequence[str], new: Mapping[str, bytes]) -> None:
