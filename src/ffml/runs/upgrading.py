@@ -1,5 +1,6 @@
 """Runs of ffml 0.2, which kept checkpoints and no ledger."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -9,7 +10,6 @@ from ffml.recipe.saved import run_config
 from ffml.recipe.sources import find_data
 from ffml.runs._run import Run, open_run
 from ffml.runs.starting import play, start
-from ffml.tables.csvfile import read_csv
 
 OLD, NEW = "old-0.2", "ledger"
 _NAMES = (
@@ -34,9 +34,9 @@ def upgrade_run(folder: Path) -> Run:
 def later_tasks(folder: Path, run: Run) -> list[str]:
     """Name the tasks that the old run had and the new one has not: they came with later tables."""
     try:
-        header, *rows = read_csv(folder / OLD / "rounds.csv")
-        before = [row[header.index("task")] for row in rows]
-    except (OSError, ValueError):
+        with (folder / OLD / "rounds.csv").open(encoding="utf-8", newline="") as file:
+            before = [row["task"] for row in csv.DictReader(file)]
+    except (OSError, ValueError, LookupError):
         return []
     known = {row.task for row in run.store.rounds()}
     return [task for task in before if task not in known]
