@@ -1,4 +1,4 @@
-"""Whatever happens to a run, in whatever order: every face tells the truth, and it can be replayed."""
+"""Random lives of a run: in whatever order things happen, every face tells the same truth."""
 
 import numpy as np
 import pytest
