@@ -17,7 +17,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 def decisions_were_made(lines):
     selected, total = map(int, re.search(r"(\d+) of (\d+) applicants", lines[-1]).groups())
-    return total == 150 and 0 < selected < total and any("met: DP" in line for line in lines)
+    return total == 150 and 0 < selected < total and any("met: Kept" in line for line in lines)
 
 
 def adapting_helped(lines):
