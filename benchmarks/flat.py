@@ -19,10 +19,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from ffml.runs.directory import RunDirectory
 
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
+from ffml.recipe.sources import find_data
+from ffml.runs.starting import start
 from ffml.runtime import configure
 
 WINDOW = 100  # rounds whose mean is shown
@@ -41,11 +42,10 @@ def resident_bytes() -> int:
     return int(words[1]) * 4096
 
 
-def checkpoint_bytes(folder: Path) -> tuple[int, int]:
-    """Return the size of the newest checkpoint, and of the memory's tasks and of past rounds."""
-    sizes = {path.name: path.stat().st_size for path in (folder / "checkpoint").iterdir()}
-    newest = max(name for name in sizes if name.startswith("round-"))
-    return sizes[newest], sum(s for name, s in sizes.items() if name.startswith("task-"))
+def state_bytes(store: Any) -> tuple[int, int]:
+    """Return the size of the newest state in the ledger, and of the memory's tasks."""
+    newest = store.latest_version()
+    return len(newest.state), sum(map(len, newest.blobs.values()))
 
 
 def play(recipe: str, rounds: int, window: int, file: Path) -> None:
@@ -57,17 +57,16 @@ def play(recipe: str, rounds: int, window: int, file: Path) -> None:
     )
     options = STREAM | {"num_tasks": rounds}
     given = {"max_gap": (0.05,), "shots": SHOTS, "data_options": options} | RECIPES[recipe]
-    experiment = build(configure_run("synthetic", given))
+    config = configure_run("synthetic", given)
+    experiment, data = build(config), find_data("synthetic", {})
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        directory = RunDirectory(Path(folder) / "run", experiment)
-        directory.start()
+        session = start(data, config, Path(folder) / "run", experiment=experiment).session
         cpu, wall = time.process_time(), time.perf_counter()
-        for number, task in enumerate(directory.tasks(), 1):
-            directory.add(directory.play(task))
+        for number, _ in enumerate(session.update(experiment.stream, "run"), 1):
             if number % window:
                 continue
-            checkpoint, tasks = checkpoint_bytes(directory.folder)
+            checkpoint, tasks = state_bytes(session.store)
             row = {
                 "round": number,
                 "cpu_ms": 1e3 * (time.process_time() - cpu) / window,

@@ -102,7 +102,7 @@ NEEDS = {"benchmarks/engines.py": ("pyspark", "ray")}
 # These have tests of their own, which run them: `test_api_page` and `test_datasets`.
 ELSEWHERE = {
     "scripts/build_api.py": "test_api_page.py",
-    "scripts/build_data.py": "data/test_datasets.py",
+    "scripts/build_data.py": "datasets/test_datasets.py",
 }
 
 

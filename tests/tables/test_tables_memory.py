@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-FILE_MB, LIMIT_MB, TASKS, WARM_UP = 80, 26, 120, 10
+FILE_MB, LIMIT_MB, TASKS, WARM_UP = 170, 55, 250, 40
 
 # The first stream pays for what is loaded once and fills Arrow's read-ahead; the second one is
-# twelve times as long, and may add no more than the limit, a third of its file. How far Arrow's
-# threads read ahead is a matter of timing: 0 to 15 MB were seen, with files of 40 and of 80 MB.
+# six times as long, and may add no more than the limit, a third of its file. How far Arrow's
+# threads read ahead is a matter of timing: 25 to 45 MB were seen, with files of 46 to 375 MB.
 MEASURE = """
 import sys
 from ffml.tables import table_stream
