@@ -1,4 +1,4 @@
-"""Whatever happens to a run, in whatever order: every face tells the truth, and it can be replayed."""
+"""Whatever happens to a run, in whatever order: every face tells the truth, and a replay too."""
 
 import numpy as np
 import pytest
