@@ -17,6 +17,10 @@ from ffml.store import Decided, Event, Labels, Store
 if TYPE_CHECKING:
     from ffml.runs._run import Run
 
+_COLUMNS = (
+    *("seq", "id", "cell", "content", "version", "probability", "decision", "unpriced"),
+    *("first_label", "x"),
+)
 _DOCUMENTS = ("config", "schema", "preprocessing", "judge_after", "keep_features")
 
 
@@ -59,8 +63,11 @@ def _again(run: "Run", session: Session, event: Event, tables: dict[str, Task] |
     """Do once more what an event did."""
     written = event.document
     if "decisions" in written:
-        people = _People(run, range(written["decisions"][0], sum(written["decisions"])), tables)
-        if event.who == "decide":
+        one_by_one = event.who == "decide"
+        task = event.what.partition(" people of " if one_by_one else ": ")[2]
+        numbers = range(written["decisions"][0], sum(written["decisions"]))
+        people = _People(run, task, numbers, tables)
+        if one_by_one:
             _decide(session, people)
         else:
             session.play(people.task(), event.who)
@@ -72,16 +79,15 @@ def _again(run: "Run", session: Session, event: Event, tables: dict[str, Task] |
 class _People:
     """Those of one event, in the ledger's order and as they were known then."""
 
-    def __init__(self, run: "Run", numbers: range, tables: dict[str, Task] | None) -> None:
-        self.run = run
-        columns = ("round", "id", "cell", "content", "version", "probability", "decision")
-        kept = run.store.decisions(columns=("seq", *columns, "unpriced", "first_label", "x"))
+    def __init__(
+        self, run: "Run", name: str, numbers: range, tables: dict[str, Task] | None
+    ) -> None:
+        row = next(row for row in run.store.rounds() if row.task == name)
+        missing = row.document.get("missing")
+        self.name, self.missing = name, None if missing is None else np.array(missing)
+        kept = run.store.decisions(round=row.round, columns=_COLUMNS)
         some = np.isin(kept["seq"], numbers)
         self.kept = {name: values[some] for name, values in kept.items()}
-        number = int(self.kept["round"][0])
-        row = next(row for row in run.store.rounds() if row.round == number)
-        self.name, missing = row.task, row.document.get("missing")
-        self.missing = None if missing is None else np.array(missing)
         cells, self.schema = run.store.cells(), run.session().schema
         of = [cells[cell] for cell in self.kept["cell"].tolist()]
         self.groups = np.array(
