@@ -11,17 +11,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
-from ffml.runs.directory import RunDirectory
 
+import ffml
 from ffml.base import Schema, SensitiveColumn
-from ffml.recipe.build import build
-from ffml.recipe.config import configure_run
-from ffml.scoring.model import SavedModel, load_model
-from ffml.scoring.rules import rule_of, settle
-from ffml.scoring.table import decide, predict_table, write_decisions
-from ffml.tables import Preprocessor, TableStream, open_table
+from ffml.scoring import prepare
+from ffml.scoring.model import SavedModel
+from ffml.scoring.table import predict_table, write_decisions
+from ffml.tables import Preprocessor, open_table
 from ffml.tables.scaling import RunningScaler
-from ffml.tables.sources._typed import FrameSource
 
 
 def random_table(rows: int) -> pa.Table:
@@ -56,8 +53,9 @@ def random_model(name: str, preprocessor: Preprocessor) -> SavedModel:
         preprocessing=preprocessor.to_json(),
         schema=Schema(preprocessor.features, (SensitiveColumn("sex", ("F", "M")),)),
         round=1,
-        labels=0,
-        config={},
+        version=1,
+        recent=np.zeros((0, width)),
+        config={"run": {}},
         status="complete",
     )
 
@@ -74,18 +72,10 @@ def learned_model() -> SavedModel:
     }
     for name, values in added.items():
         table = table.append_column(name, pa.array(values))
-    roles = {"label": "approved", "positive": "yes", "sensitive": ("sex",), "task": "month"}
+    roles = {"label": "approved", "positive": "yes", "sensitive": "sex", "task": "month"}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "loans.parquet"
-        parquet.write_table(table, path)
-        experiment = build(configure_run(str(path), {"max_gap": (0.05,), "data_options": roles}))
-        assert isinstance(experiment.stream, TableStream)
-        encoded = experiment.stream.preprocessor.to_json()
-        run = RunDirectory(Path(folder) / "run", experiment, preprocessing=encoded)
-        run.start()
-        for task in run.tasks():
-            run.add(run.play(task))
-        return load_model(run.folder)
+        run = ffml.run(table, **roles, max_gap=0.05, out=Path(folder) / "run")
+        return run.model()
 
 
 def main() -> None:
@@ -99,20 +89,17 @@ def main() -> None:
     preprocessor = Preprocessor.fit(table)
     x = preprocessor.transform(table)
     for name in ("linear", "mlp", "default recipe"):
-        rule = None
-        if name == "default recipe":
-            model = learned_model()
-            rule = rule_of(settle(model, None, FrameSource(table[:10_000], "people")))
-        else:
-            model = random_model(name, preprocessor)
+        is_default = name == "default recipe"
+        model = learned_model() if is_default else random_model(name, preprocessor)
+        scorer = prepare(model)
         start = time.process_time()
-        decide(model, x, rule)
+        scorer.decide(x)
         encoded = rows / (time.process_time() - start)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "table.parquet"
             parquet.write_table(table, path)
             start = time.process_time()
-            batches = predict_table(model, open_table(path), (), rule)
+            batches = predict_table(model, scorer.decide, open_table(path))
             write_decisions(batches, Path(folder) / "out.parquet")
             whole = rows / (time.process_time() - start)
         print(

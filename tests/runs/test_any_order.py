@@ -1,4 +1,4 @@
-"""Random lives of a run: in whatever order things happen, every face tells the same truth."""
+"""Whatever happens to a run, in whatever order: every face tells the truth, and a replay too."""
 
 import numpy as np
 import pytest

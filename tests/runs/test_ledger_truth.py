@@ -2,7 +2,7 @@
 
 import pytest
 from faces import agree, hold_first_line, truth_of
-from months import approved, begin, labels, loans, of, unlabelled
+from months import OPTIONS, WORDS, approved, begin, labels, loans, of, unlabelled
 
 MONTHS = [f"2024-{month:02d}" for month in range(1, 13)]
 
@@ -78,14 +78,18 @@ def test_late_repeated_and_corrected_labels(out, run_main, tmp_path):
     assert sum(a[3] != b[3] for a, b in zip(after.rows, before.rows, strict=True)) == 9
 
 
-def test_tasks_of_one_person_and_of_one_group(out, run_main):
+def test_tasks_of_one_person_and_of_one_group(out, run_main, tmp_path):
     frame = loans(4, 60)
     run = begin(of(frame, *MONTHS[:3]), out, label_delay=1)
     april = of(frame, MONTHS[3])
     run.update(unlabelled(april[april.sex == "F"]))
     agree(out, run_main)
+    run.close()
     for i, day in enumerate(("2024-05", "2024-06")):
-        run.update(unlabelled(april[i : i + 1].assign(month=day)))
+        unlabelled(april[i : i + 1].assign(month=day)).to_csv(tmp_path / "one.csv", index=False)
+        code, said, err = run_main("update", out, "one.csv")
+        assert code == 0 and "nobody to compare with" in said, err
+        hold_first_line(said, out)
     truth, _ = agree(out, run_main)
     assert [sum(t == task for t, *_ in truth.rows) for task in (4, 5)] == [1, 1]
 
@@ -178,3 +182,19 @@ def test_what_cannot_be_measured_is_said_by_every_face(out, run_main, tmp_path):
     asked = ["--task", "task", "--notion", "equal-opportunity", "--max-gap", "0.05"]
     code, said, err = run_main("audit", "d.csv", *words, *asked)
     assert code == 3 and "cannot be measured" in " ".join(said.split()), err
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_missing_labels_on_the_command_line(ids, out, run_main, tmp_path):
+    """The newest months have no labels: nobody is left out, in `inspect` neither."""
+    frame = loans(5, 60)
+    frame["approved"] = frame.approved.where(frame.month < MONTHS[3])
+    frame.to_csv(tmp_path / "loans.csv", index=False)
+    named = ["--set", "data.id=applicant"] if ids else ["--drop", "applicant"]
+    code, said, err = run_main("inspect", "loans.csv", *WORDS, *named)
+    assert code == 0 and "300" in said, err
+    words = [*OPTIONS, *named, "--set", "label_delay=1", "--max-gap", "0.05"]
+    code, _, err = run_main("run", "loans.csv", *words, "--out", out)
+    assert code == 0, err
+    truth, _ = agree(out, run_main)
+    assert truth.people() == (300, 180)
