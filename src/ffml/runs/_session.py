@@ -22,6 +22,7 @@ from ffml.runs._again import given_again, refuse_disorder
 from ffml.runs._answer import keep_alarms
 from ffml.runs._played import play_round
 from ffml.runs._state import StateWriter, read_state
+from ffml.runtime import refuse_differences
 from ffml.scoring.model import SavedModel
 from ffml.scoring.rules import model_of
 from ffml.store import Round as LedgerRound
@@ -115,6 +116,7 @@ class Session:
     def play(self, task: Task, who: str, keep_features: bool = False) -> Round:
         """Play one task and make it safe."""
         state, played = play_round(self.loop, self.state, task, self.version, keep_features)
+        refuse_differences(state.learner)  # among several processes that share a run
         with self.store.transaction(who, f"round {state.round}: {task.name}") as ledger:
             number = played.write(ledger, state)
             self._put_learned(ledger, state)
