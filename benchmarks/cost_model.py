@@ -25,6 +25,7 @@ import ffml
 from ffml.base import LabelledTask, Schema, SensitiveColumn
 from ffml.problem.models import MODELS
 from ffml.runtime import shard_tasks
+from ffml.scoring import prepare
 from ffml.scoring.table import predict_table, write_decisions
 from ffml.tables import Preprocessor, open_table
 
@@ -106,13 +107,14 @@ def rows_per_second(rows: int) -> float:
     """Decide about a table from Parquet to Parquet with a linear model; the best of three."""
     table = random_table(rows)
     model = random_model("linear", Preprocessor.fit(table[:1000]))
-    best = math.inf
+    best, decide = math.inf, prepare(model).decide
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
         parquet.write_table(table, path)
         for _ in range(3):
             start = time.process_time()
-            write_decisions(predict_table(model, open_table(path)), Path(folder) / "out.parquet")
+            batches = predict_table(model, decide, open_table(path))
+            write_decisions(batches, Path(folder) / "out.parquet")
             best = min(best, time.process_time() - start)
     return rows / best
 

@@ -73,7 +73,7 @@ def by_spark(run: Path, table: Path, out: Path) -> None:
     )
     session.sparkContext.setLogLevel("ERROR")
     try:
-        scorer = scoring.prepare(run, people=table)  # after Spark: it starts JAX
+        scorer = scoring.prepare(run)  # after Spark: it starts JAX
         decided = scoring.on_spark(scorer, session.read.parquet(str(table)), keep=["id"])
         decided.write.parquet(str(out))
     finally:
@@ -92,7 +92,7 @@ def by_ray(run: Path, table: Path, out: Path) -> None:
     )
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
-        scorer = scoring.prepare(run, people=table)
+        scorer = scoring.prepare(run)
         decided = scoring.on_ray(scorer, ray.data.read_parquet(str(table)), keep=["id"])
         decided.write_parquet(str(out))
     finally:

@@ -49,19 +49,20 @@ CASES = {
 READ_ROWS = 2_000_000
 FIRST_ROUND = """
 import resource, sys, time
-from ffml.cli.noticed import noticed
+from ffml.online.loop import step
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
 from ffml.recipe.sources import find_data
+from ffml.runs.starting import noticed
 from ffml.runtime import configure
 
 configure()
 roles = {"label": "approved", "sensitive": ("sex",), "time": "month", "by": "month"}
 found = find_data(sys.argv[1], roles)
 config = configure_run(found.data, {"max_gap": (0.05,), "data_options": found.options})
-loop = build(config, source=found.source)
-noticed(found, loop.stream)
-loop.loop.step(next(loop.stream.tasks()))
+run = build(config, source=found.source)
+noticed(found, run.stream)
+step(run.loop, run.state, next(iter(run.stream.tasks())))
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 print(time.process_time(), memory)
 """

@@ -99,13 +99,13 @@ class Stopwatch:
     @contextmanager
     def on(self, loop):
         """Watch the parts of a round."""
-        from ffml.online import learn
+        from ffml.online import decide, learn
         from ffml.online import loop as rounds
 
         parts = {
-            (rounds, "decisions"): "decide about people",
+            (rounds, "decided_about"): "decide about people",
             (rounds, "judge_decisions"): "judge decisions",
-            (rounds, "asked"): "draw support rows",
+            (decide, "support_batch"): "draw support rows",
             (rounds, "refuse_divergence"): "check that numbers are finite",
             (learn, "shard_tasks"): "move tasks to devices",
             (learn, "draw_tasks"): "draw tasks from memory",

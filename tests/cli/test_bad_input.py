@@ -196,10 +196,10 @@ def test_a_folder_without_a_ledger(command, tmp_path, run_main):
     code, _, err = run_main(*command, "run")
     message = "run holds no run (run.db is missing); check the path, or start one there"
     assert (code, err) == (2, f"error: {message}\n")
-    (tmp_path / "run" / "config.json").write_text("{}")
+    (tmp_path / "run" / "checkpoint").mkdir()
     code, _, err = run_main(*command, "run")
     assert code == 2 and err.endswith("convert it once with: ffml upgrade run\n")
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.json"]
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint"]
 
 
 def test_a_config_repeats_a_run(tmp_path, run_main):

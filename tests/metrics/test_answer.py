@@ -85,7 +85,7 @@ def test_the_rule_needs_all_three():
 def test_how_many_more_people():
     assert more_people(0.05, 0.0, 0.1, 1000) == 3000
     assert more_people(0.05, 0.06, 0.1, 1000) is more_people(0.05, 0.0, 0.04, 1000) is None
-    said = words.sentences(of_sex(counts((0.3, 0.31), 100, 40, seed=1)))
+    said = words.sentences(of_sex(counts((0.3, 0.31), 50, 12, seed=1)))
     assert "with 95 % confidence; for 5 points, about" in said[1]
 
 

@@ -18,5 +18,5 @@ def test_rows_are_predicted_in_blocks_of_one_size(rows):
     x = np.random.default_rng(0).normal(size=(rows, 2))
     said = predict_rows(predict, x)
     assert sizes == [SMALL_BLOCK if rows <= SMALL_BLOCK else BLOCK] * max(-(-rows // sizes[0]), 1)
-    np.testing.assert_array_equal(said.logits, x[:, 0])
-    np.testing.assert_array_equal(said.unpriced, x.sum(1))
+    np.testing.assert_array_equal(said.logits, x[:, 0].astype(np.float32))
+    np.testing.assert_array_equal(said.unpriced, x.sum(1).astype(np.float32))

@@ -119,7 +119,7 @@ def test_two_columns_and_three_groups(out, run_main):
 
 
 def test_a_bound_that_is_kept_passes(out, run_main):
-    frame = loans(12, 150, apart=0)
+    frame = loans(12, 300, apart=0)
     begin(frame, out, label_delay=1).close()
     truth, code = agree(out, run_main, max_gap=0.3, min_ratio=0.4)
     assert code == 0 and truth.gap("sex") < 0.1

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from csvback import read_csv
 
 import ffml
-from ffml.tables.csvfile import read_csv
 
 QUICK = ["--method", "leader", "--set", "shots=5", "--quiet"]
 ROLES = ["--label", "y", "--sensitive", "sex", "--task", "town"]
