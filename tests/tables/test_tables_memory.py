@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-FILE_MB, LIMIT_MB, TASKS, WARM_UP = 170, 55, 250, 40
+FILE_MB, LIMIT_MB, TASKS, WARM_UP = 170, 80, 250, 40
 
 # The first stream pays for what is loaded once and fills Arrow's read-ahead; the second one is
 # six times as long, and may add no more than the limit, a third of its file. How far Arrow's

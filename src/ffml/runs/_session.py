@@ -102,7 +102,7 @@ class Session:
             if watcher is not None:
                 watcher.show(record)
             yield record
-        if known:
+        if self.state.round:
             keep_alarms(self.store)
 
     def _take_labels(self, before: LedgerRound, task: Task, who: str) -> None:
