@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-OUTPUT = Path(__file__).resolve().parents[1] / "src" / "ffml" / "data" / "datasets" / "files"
+OUTPUT = Path(__file__).resolve().parents[1] / "src" / "ffml" / "datasets" / "files"
 
 SHA256 = {
     "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
