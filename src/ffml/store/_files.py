@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ffml.base import FFMLError
+from ffml.store.durable import sync_folder
 
 DATABASE, LOCK = "run.db", "run.lock"
 NAMES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK)
@@ -33,7 +34,7 @@ def make_database(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         refuse_links(folder)
         os.close(os.open(folder / DATABASE, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600))
-        _sync_names(folder)
+        sync_folder(folder)
     except (FileExistsError, NotADirectoryError):
         raise FFMLError(f"{folder} is not a folder; choose another") from None
     except OSError as error:
@@ -99,13 +100,3 @@ def locked(folder: Path) -> Iterator[None]:
 def busy(address: str) -> FFMLError:
     """Say that somebody else is learning."""
     return FFMLError(f"somebody else is learning in {address}; wait until they are done")
-
-
-def _sync_names(folder: Path) -> None:
-    if os.name == "nt":  # which has no such call, and needs none
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
