@@ -1,12 +1,16 @@
 """The answer of a run, from everybody in its ledger."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ffml.audit.record import RunRecord, read_record
+from ffml.metrics import NOTIONS
 from ffml.metrics.answer import answer
 from ffml.metrics.words import sentences
 from ffml.recipe.plain import plain
 from ffml.store import Store
+
+if TYPE_CHECKING:
+    from ffml.recipe.config import RunConfig
 
 
 class Answer(dict[str, Any]):
@@ -14,6 +18,14 @@ class Answer(dict[str, Any]):
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))
+
+
+def needs_labels(config: "RunConfig") -> bool:
+    """Tell whether labels that come later can change what an alarm rests on.
+
+    Where they cannot, an alarm follows from counts that stay, whenever one looks.
+    """
+    return any(NOTIONS.get(notion, (None,)) != (None,) for notion in config.notions)
 
 
 def keep_alarms(store: Store) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
 from ffml.runs._again import refuse_disorder
+from ffml.runs._answer import keep_alarms
 from ffml.runs._people import fingerprints, names_of
 from ffml.runs._played import group_names
 from ffml.scoring import Scorer, prepare
@@ -104,6 +105,8 @@ def _recorded(run: "Run", scorer: Scorer, task: Task) -> dict[str, Any]:
     """
     prints = fingerprints(task, scorer.model.schema)
     names = names_of(task, prints.rows)
+    if (known_before := run.store.round_of(task.name)) and known_before.status != "open":
+        keep_alarms(run.store)  # the counts of a task long judged are about to change
     with run.store.transaction("decide", f"people of {task.name}") as ledger:
         before = run.store.round_of(task.name)
         if before is None:

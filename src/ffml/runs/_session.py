@@ -19,7 +19,7 @@ from ffml.recipe.saved import run_config
 from ffml.recipe.schemas import schema_from
 from ffml.recipe.sharing import shared_functions
 from ffml.runs._again import given_again, refuse_disorder
-from ffml.runs._answer import keep_alarms
+from ffml.runs._answer import keep_alarms, needs_labels
 from ffml.runs._played import play_round
 from ffml.runs._state import StateWriter, read_state
 from ffml.runtime import refuse_differences
@@ -102,7 +102,7 @@ class Session:
             if watcher is not None:
                 watcher.show(record)
             yield record
-        if self.state.round:
+        if self.state.round and needs_labels(self.config):
             keep_alarms(self.store)
 
     def _take_labels(self, before: LedgerRound, task: Task, who: str) -> None:

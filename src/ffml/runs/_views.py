@@ -9,6 +9,7 @@ from ffml.recipe.plain import to_json
 from ffml.report import RunView, model_card_text, report_text
 from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, table_rows, table_texts
 from ffml.report.summary import run_summary
+from ffml.runs._answer import keep_alarms
 from ffml.runs._rounds import rounds_from
 from ffml.runs.ownership import VIEWS, refuse_links
 from ffml.scoring.model import MODEL, model_bytes
@@ -47,6 +48,7 @@ def write_views(run: "Run", anew: bool = False) -> Path | None:
 
 
 def _written(run: "Run", folder: Path, anew: bool) -> Path:
+    keep_alarms(run.store)
     summary = summary_of(run)
     if not anew and is_fresh(folder, summary):
         return folder / REPORT
