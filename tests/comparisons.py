@@ -1,7 +1,7 @@
 """Small comparisons for the tests of `ffml.studies.compare`."""
 
 from ffml.studies.compare import Store, plan
-from ffml.studies.compare._run import compute
+from ffml.studies.play import compute
 
 OPTIONS = {"num_tasks": 4, "rows_per_task": (30, 40)}
 TINY = {"rounds": 4, "shots": 4, "tasks_per_round": 2, "rows_per_task": 32}
@@ -25,6 +25,6 @@ def two_methods(folder):
     cells = tiny_plan(["twp", "refit"], (0, 1))
     seen = []
     for cell in cells:
-        store.save(cell, compute(cell, lambda *at: seen.append(at)))
+        store.save(cell, *compute(cell, lambda *at: seen.append(at)))
     assert seen == [(t, 4) for t in (1, 2, 3, 4)] * 4
     return store, cells

@@ -20,13 +20,13 @@ from ffml.recipe.recipes import Recipe
 from ffml.research.reproduce import ITEMS, QUICK, Reproduction, Setting, duration
 from ffml.research.reproduce._by_round import by_round
 from ffml.research.reproduce._charts import LOOKS
-from ffml.research.reproduce._curve_runs import LEARNING, compute, run_curves
-from ffml.research.reproduce._curves import CurveSpec, CurveStore, packed_curves
 from ffml.research.reproduce._figure4 import MAX_DBC, MAX_LOSS, needed
 from ffml.research.reproduce._paper import DATA, LABELS, SYMBOLS, TABLE_2, TABLE_3
 from ffml.research.reproduce._table2 import end_task, end_task_table, rescaled
-from ffml.studies.compare import Store, packed_cell, plan
+from ffml.studies.cells import Store, packed_cell
+from ffml.studies.compare import plan, run_cells
 from ffml.studies.efficiency import SUPPORT_SIZES, Point
+from ffml.studies.play import compute
 
 NAN = float("nan")
 
@@ -157,7 +157,6 @@ def test_every_line_has_a_look_of_its_own():
         labels = {cell.label for cell in item.cells(QUICK)}
         assert labels <= set(LOOKS), name
         assert len({LOOKS[label].colour for label in labels}) == len(labels)
-    assert set(LEARNING) == set(LABELS)
 
 
 # -- the paper's numbers -------------------------------------------------------------------------
@@ -321,43 +320,32 @@ def tiny_cells(seeds=(0,)):
 
 
 def test_a_measured_run_is_the_run_itself(tmp_path):
-    from ffml.studies.compare._run import compute as play
-
     [cell] = tiny_cells()
-    measured, plain, curves = Store(tmp_path / "a"), Store(tmp_path / "b"), CurveStore(tmp_path)
-    said = []
-    run, curve = compute(CurveSpec(cell), lambda *at: said.append(at))
-    measured.save(cell, run)
-    curves.save(CurveSpec(cell), curve)
-    plain.save(cell, play(cell, lambda *at: None))
-    assert said == [(1, 3), (2, 3), (3, 3)]
-    frames = [store.load([cell]).drop(columns="seconds") for store in (measured, plain)]
-    pd.testing.assert_frame_equal(*frames)
-    assert curves.finished(CurveSpec(cell)) and curves.seconds(CurveSpec(cell)) > 0
-    frame = curves.load([CurveSpec(cell)])
-    assert list(frame) == ["label", "data", "validation", "seed", "round", *Point._fields]
-    assert frame["round"].unique().tolist() == [1, 2, 3] and frame["loss"].notna().all()
-    assert not curves.finished(CurveSpec(cell, sizes=(0, 1)))
-    assert not curves.finished(CurveSpec(tiny_cells([1])[0]))
-    path = curves.path(CurveSpec(cell))
-    path.write_bytes(path.read_bytes()[:-1])
-    assert not curves.finished(CurveSpec(cell))
-    with pytest.raises(FFMLError, match="no curves of twp on synthetic, seed 0; run 'ffml repr"):
-        curves.load([CurveSpec(cell)])
-
-
-def test_processes_keep_what_is_finished(tmp_path, monkeypatch):
-    [good] = tiny_cells()
-    bad = replace(good, label="broken", config=replace(good.config, data_options={"x": 1}))
-    runs, curves, events = Store(tmp_path / "cells"), CurveStore(tmp_path / "curves"), []
+    measured, store, plain = (
+        replace(cell, sizes=(0, 5)),
+        Store(tmp_path / "a"),
+        Store(tmp_path / "b"),
+    )
+    plain.save(cell, *compute(cell, lambda *at: None))
+    assert plain.finished(cell) and not plain.finished(measured)
+    events = []
+    bad = replace(measured, label="broken", config=replace(cell.config, data_options={"x": 1}))
     with pytest.raises(FFMLError, match="1 of 2 runs failed, the others are kept: broken on"):
-        run_curves(
-            [CurveSpec(bad), CurveSpec(good)], curves, runs, workers=1, progress=events.append
-        )
-    assert runs.finished(good) and curves.finished(CurveSpec(good))
-    assert [e.kind for e in events] == ["started", "failed", "started", *["round"] * 3, "finished"]
-    run_curves([CurveSpec(good)], curves, runs, progress=events.append)
-    assert len(events) == 7  # nothing is computed again
+        run_cells([bad, cell, measured], store, workers=1, tell=lambda *e: events.append(e[0]))
+    assert sorted(events) == ["failed", "finished", *["said"] * 3, *["started"] * 2]
+    assert run_cells([cell, measured], store, workers=1) == []  # nothing is computed again
+    frames = [kept.load([cell]).drop(columns="seconds") for kept in (store, plain)]
+    pd.testing.assert_frame_equal(*frames)
+    assert store.seconds([measured]) > store.seconds([cell]) > 0
+    frame = store.load_curves([measured])
+    assert list(frame) == [*cell.place, "round", *Point._fields]
+    assert frame["round"].tolist() == [1, 1, 2, 2, 3, 3] and frame["loss"].notna().all()
+    assert not store.finished(replace(cell, sizes=(0, 1)))
+    assert not store.finished(replace(tiny_cells([1])[0], sizes=(0, 5)))
+    path = store.path(cell)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(FFMLError, match="no results of twp on synthetic, seed 0; run that cell"):
+        store.load_curves([measured])
 
 
 # -- everything together -------------------------------------------------------------------------
@@ -396,11 +384,11 @@ def stub(made, count):
         problem=SimpleNamespace(constraint_names=("parity",)),
         loop=SimpleNamespace(schema=SimpleNamespace(sensitive=())),
     )
-    for cell in made.cells:
-        made.runs.save(cell, packed_cell(cell, experiment, stub_rounds(cell, count), 60.0))
     curve = [Point(n, 1 - 0.01 * n, 0.5 - 0.01 * n) for n in SUPPORT_SIZES[:6]]
-    for cell in made.measured:
-        made.curves.save(cell, packed_curves(cell, [curve] * count, 6.0))
+    for cell in made.cells:
+        curves = [curve] * count if cell.sizes else []
+        rounds = stub_rounds(cell, count)
+        made.runs.save(cell, packed_cell(cell, experiment, rounds, 60.0, curves, 6.0))
 
 
 def texts(figure):
@@ -422,7 +410,7 @@ def test_all_items_from_stored_results(tmp_path, run_main, monkeypatch):
     assert [record["item"] for record in records] == list(ITEMS)
     expected = {f"{n}-quick.{kind}" for n in ITEMS for kind in ("csv", "json")}
     expected |= {f"figure{i}-quick.{kind}" for i in range(2, 8) for kind in ("svg", "png")}
-    expected |= {"table2-quick.md", "table3-quick.md", "index.html", "cells", "curves"}
+    expected |= {"table2-quick.md", "table3-quick.md", "index.html", "cells"}
     assert {path.name for path in folder.iterdir()} == expected
     note = setting.note
     assert note.startswith("quick setting") and note.endswith("not comparable with the paper")

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from ffml.base import FFMLError
-from ffml.studies.clusters import check_backend
 from ffml.studies.compare import Store, plan, run_cells
-from ffml.studies.parallel import run_jobs
+from ffml.studies.jobs import check_backend, run_jobs
 
 TINY = {"rounds": 3, "shots": 4, "tasks_per_round": 2, "rows_per_task": 32, "num_steps": 2}
 OPTIONS = {"synthetic": {"num_tasks": 3, "rows_per_task": (30, 40)}}
@@ -51,7 +50,7 @@ def descendants(pid):
 def ray_cluster(monkeypatch):
     """Two workers of one core each, in processes of their own; gives the process to look below."""
     pytest.importorskip("ray", reason="ray is not installed; try: pip install 'ffml[engines]'")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # for workers
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)  # for workers
     monkeypatch.setenv("RAY_worker_niceness", "0")  # or they wait for everybody else
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # or Ray leaves a token in the home folder
     address = f"127.0.0.1:{free_port()}"
@@ -92,7 +91,7 @@ def dask_cluster(monkeypatch):
     distributed = pytest.importorskip(
         "distributed", reason="dask is not installed; try: pip install 'ffml[engines]'"
     )
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # for workers
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)  # for workers
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
     ) as cluster:
@@ -155,8 +154,8 @@ def test_a_killed_ray_worker_loses_no_cell_and_doubles_none(ray_cluster, tmp_pat
     survives_a_kill("ray", ray_cluster, tmp_path)
     cells, store, local = tiny_cells(), Store(tmp_path / "cells"), Store(tmp_path / "local")
     events = []
-    assert run_cells(cells, store, backend="ray", progress=events.append) == cells
-    assert [event.kind for event in events] == ["finished"] and events[0].seconds > 0
+    assert run_cells(cells, store, backend="ray", tell=lambda *e: events.append(e)) == cells
+    assert [event[0] for event in events] == ["finished"] and events[0][2] > 0
     assert run_cells(cells, store, backend="ray") == []
     run_cells(cells, local, workers=1)
     frames = [kept.load(cells).drop(columns="seconds") for kept in (store, local)]

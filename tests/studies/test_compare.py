@@ -21,6 +21,7 @@ from ffml.recipe.build import build
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.recipes import Recipe
 from ffml.recipe.sharing import shared_functions
+from ffml.studies import cells as cells_module
 from ffml.studies.compare import (
     PROTOCOLS,
     RunSpec,
@@ -30,8 +31,7 @@ from ffml.studies.compare import (
     plan,
     unfinished,
 )
-from ffml.studies.compare import _spec as spec_module
-from ffml.studies.compare._run import compute
+from ffml.studies.play import compute
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_runs_of_one_process_share_functions_and_nothing_else(method, tmp_path):
     all_judge = {"judge_min_rows": 0, "judge_from": 0.0}
     first, second = tiny_plan([method], (0, 1), settings=all_judge)
     for cell, store in ((first, "a"), (second, "a"), (second, "b"), (first, "b")):
-        Store(tmp_path / store).save(cell, compute(cell, lambda *at: None))
+        Store(tmp_path / store).save(cell, *compute(cell, lambda *at: None))
     both = [Store(tmp_path / name).load([first, second]) for name in "ab"]
     assert_frame_equal(*(frame.drop(columns="seconds") for frame in both))
     alone = build(second.config)
@@ -101,7 +101,7 @@ def test_a_changed_default_or_format_makes_another_key(monkeypatch):
     before = cell.key
     monkeypatch.setitem(METHODS, "twp", lambda problem, *, lr=123.0: None)
     other_default = cell.key
-    monkeypatch.setattr(spec_module, "RESULTS_FORMAT", 1000)
+    monkeypatch.setattr(cells_module, "RESULTS_FORMAT", 1000)
     assert len({before, other_default, cell.key}) == 3
 
 
@@ -130,7 +130,7 @@ def test_the_store_gives_back_every_number(stored):
     not_judged = frame[(frame["label"] == "refit") & (3 * frame["round"] <= 8)]
     assert not_judged["accuracy"].isna().all() and not not_judged["n_validation"].any()
     assert not_judged["undefined"].str.contains("dp: not judged").all()
-    assert store.seconds(cells[0]) >= frame[frame["label"] == "twp"]["seconds"][:4].sum()
+    assert store.seconds(cells[:1]) >= frame[frame["label"] == "twp"]["seconds"][:4].sum()
 
 
 def test_what_is_damaged_or_of_another_config_is_not_there(stored, tmp_path):

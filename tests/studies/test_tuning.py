@@ -20,6 +20,7 @@ from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
 from ffml.recipe.recipes import Recipe, known_settings
 from ffml.studies.compare import known_kinds
+from ffml.studies.play import open_cell
 from ffml.studies.tuning import (
     SPACES,
     ChunkStore,
@@ -35,7 +36,7 @@ from ffml.studies.tuning import (
     unfinished_chunks,
 )
 from ffml.studies.tuning._chunks import _even_size
-from ffml.studies.tuning._play import _open, judge_each, many_loop
+from ffml.studies.tuning._play import judge_each, many_loop
 from ffml.studies.tuning._program import compile_program, traceable
 
 PURE = ("ffml", "m-ftml", "twp", "ogdlc", "adp-olc", "gen-olc")
@@ -85,7 +86,7 @@ def assert_same_as_alone(search, store, members, tolerance=2e-4, people=0):
     """These settings of the program learn, and decide, as they do in loops of their own."""
     schema = check_search(search).schema
     [chunk] = unfinished_chunks(search, store, schema)
-    experiment = _open(chunk)
+    experiment = open_cell(chunk.cells[0])
     names = tuple(chunk.values)
     program = compile_program(experiment.config, schema, names, chunk.size, chunk.num_devices)
     many, state = many_loop(chunk, program, experiment)

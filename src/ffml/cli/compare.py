@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,7 +79,7 @@ def compare(
     """
     console = Console(stderr=json_output, quiet=quiet)
     console.print("[bold]ffml[/bold] · starting JAX and checking what to compare …")
-    from ffml.cli.comparing_view import place_of_work, show_tables, watched
+    from ffml.cli.comparing_view import show_tables, watched
     from ffml.cli.values import parse_seeds_of_data, parse_variant
     from ffml.recipe.plain import to_json
     from ffml.recipe.plugins import load_plugins
@@ -107,16 +107,13 @@ def compare(
     if jobs is not None and jobs < 1:
         raise FFMLError(f"--jobs must be >= 1, got {jobs}")
 
-    def watch(total: int, left: Callable[[], int], jobs: int, folder: Path) -> Any:
-        return watched(console, total, left, place_of_work(jobs, backend), folder)
-
     compared = compare_methods(
         plan_on_tables(data, roles, for_some, **wanted),
         out,
         jobs=jobs,
         backend=backend,
         command=shlex.join(["ffml", *sys.argv[1:]]),
-        watch=watch,
+        watch=partial(watched, console),
     )
     if json_output:
         typer.echo(to_json(compared.document), nl=False)

@@ -1,10 +1,9 @@
 """What a person sees of ``ffml compare``: a line a run, a progress bar, and the tables."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -27,26 +26,18 @@ SHOWN = 3  # of the runs being computed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ffml.studies.compare import Event
+    from ffml.studies.cells import RunSpec
+    from ffml.studies.jobs import Tell
+    from ffml.studies.play import Work
 
 
 @contextmanager
-def watched(
-    console: Console, total: int, left: Callable[[], int], where: str, folder: Path
-) -> Iterator[Callable[["Event"], None]]:
-    """Show how runs are computed; Ctrl-C keeps what is finished.
-
-    Args:
-        console: where to.
-        total: how many runs there are.
-        left: counts those that are not finished.
-        where: they are computed, see `place_of_work`.
-        folder: they are kept in.
-    """
-    missing = left()
+def watched(console: Console, work: "Work") -> Iterator["Tell"]:
+    """Show how runs are computed; Ctrl-C keeps what is finished."""
+    total, missing = work.total, work.left()
     kept = f", {total - missing} of them finished already" if total > missing else ""
     if missing:
-        console.print(f"{total} runs{kept}; computing {missing} on {where}", highlight=False)
+        console.print(f"{total} runs{kept}; computing {missing} on {work.where}", highlight=False)
     elif total:
         console.print(f"all {total} runs are finished already; nothing is computed again")
     try:
@@ -54,20 +45,11 @@ def watched(
             yield progress.show
     except KeyboardInterrupt:
         console.print(
-            f"interrupted; {total - left()} of {total} runs are finished and kept in {folder}. Go "
-            "on with the same command.",
+            f"interrupted; {total - work.left()} of {total} runs are finished and kept in "
+            f"{work.folder}. Go on with the same command.",
             soft_wrap=True,
         )
         raise typer.Exit(130) from None
-
-
-def place_of_work(jobs: int, backend: str | None) -> str:
-    """Say where runs are computed.
-
-    >>> place_of_work(2, None), place_of_work(2, "ray")
-    ('2 processes', 'ray')
-    """
-    return backend or f"{jobs} process{'es' if jobs > 1 else ''}"
 
 
 class CellProgress:
@@ -96,26 +78,25 @@ class CellProgress:
     def __exit__(self, *error: object) -> None:
         self.progress.stop()
 
-    def show(self, event: "Event") -> None:
-        """Say what happened."""
-        cell, key = event.cell, event.cell.key
-        if event.kind in ("started", "round"):
-            at = f" {event.round}/{event.rounds or '?'}" if event.round else ""
-            self.running[key] = f"{cell.name}{at}"
+    def show(self, kind: str, cell: "RunSpec", *details: Any) -> None:
+        """Say what happened, see `ffml.studies.jobs.run_jobs`."""
+        if kind in ("started", "said"):
+            at = f" {details[0]}/{details[1] or '?'}" if details else ""
+            self.running[cell.key] = f"{cell.name}{at}"
         else:
-            self.running.pop(key, None)
-            self._line(event)
+            self.running.pop(cell.key, None)
+            self._line(kind, cell, details[0])
         names = list(self.running.values())
         more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
         self.progress.update(self.bar, description="; ".join(names[:SHOWN] + more))
 
-    def _line(self, event: "Event") -> None:
-        if event.kind == "finished":
+    def _line(self, kind: str, cell: "RunSpec", what: Any) -> None:
+        if kind == "finished":
             self.finished += 1
             self.progress.update(self.bar, completed=self.finished)
-        said = f"failed: {event.reason}" if event.kind == "failed" else f"{event.seconds:,.0f} s"
+        words = f"failed: {what}" if kind == "failed" else f"{what:,.0f} s"
         self.console.print(
-            f"{self.finished:>5}/{self.total}  {event.cell.name}  {said}",
+            f"{self.finished:>5}/{self.total}  {cell.name}  {words}",
             highlight=False,
             markup=False,
             soft_wrap=True,

@@ -4,6 +4,7 @@ import shlex
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +15,6 @@ from ffml.cli import shared
 from ffml.cli.shared import OUTPUT, option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ffml.research.reproduce import Reproduction, Setting
 
 HOW = "How thoroughly (less than the paper's setting is said on every output)"
@@ -74,11 +73,12 @@ def reproduce(
 
     console = Console(stderr=json_output, quiet=quiet)
     console.print("[bold]ffml[/bold] · starting JAX and checking what to make …")
+    from ffml.cli.comparing_view import watched
     from ffml.cli.values import parse_seeds
     from ffml.recipe.plain import to_json
     from ffml.research.reproduce import QUICK, Reproduction, Setting, duration
     from ffml.runtime import available_cores, configure
-    from ffml.studies.clusters import check_backend
+    from ffml.studies.jobs import check_backend
 
     configure(devices=1)
     if jobs is not None and jobs < 1:
@@ -97,7 +97,9 @@ def reproduce(
         return
     check_backend(backend, jobs)
     made.check()
-    _compute(console, made, jobs or available_cores(), backend)
+    made.compute(
+        workers=jobs or available_cores(), backend=backend, watch=partial(watched, console)
+    )
     records = made.write(shlex.join(["ffml", *sys.argv[1:]]), time.perf_counter() - start)
     if json_output:
         typer.echo(to_json(records), nl=False)
@@ -106,16 +108,6 @@ def reproduce(
     names = ", ".join(record["item"] for record in records)
     console.print(f"Made {names} in {duration(time.perf_counter() - start)}.", highlight=False)
     console.print(f"Page: [bold]{out / 'index.html'}[/bold]", soft_wrap=True)
-
-
-def _compute(console: "Console", made: "Reproduction", jobs: int, backend: str | None) -> None:
-    """Compute what is missing, with a progress bar."""
-    from ffml.cli.comparing_view import place_of_work, watched
-
-    where = place_of_work(jobs, backend)
-    total = len(made.cells)
-    with watched(console, total, lambda: len(made.unfinished()), where, made.folder) as show:
-        made.compute(workers=jobs, backend=backend, progress=show)
 
 
 def _list(made: "Reproduction", as_json: bool) -> None:

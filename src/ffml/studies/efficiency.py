@@ -60,6 +60,15 @@ def by_updating(loop: Loop) -> Learn:
     return learn
 
 
+# Who adapts to a new task; all others learn its rows by steps of their own.
+_ADAPTING = ("ffml", "m-ftml")
+
+
+def way_to_learn(method: str, loop: Loop) -> Learn:
+    """Return how a method learns the labelled rows of a new task."""
+    return by_adapting(loop) if method in _ADAPTING else by_updating(loop)
+
+
 def learning_curve(
     loop: Loop,
     state: LoopState,
@@ -76,7 +85,7 @@ def learning_curve(
         loop: how the task will be played.
         state: what is known before the task's round.
         task: the next task.
-        learn: `by_adapting` or `by_updating` of this loop.
+        learn: `by_adapting` or `by_updating` of this loop, see `way_to_learn`.
         sizes: numbers of support rows. Where the task has fewer, the last one is all it has.
     """
     arrived = arrive(loop, state, task)[1]

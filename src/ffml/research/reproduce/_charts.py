@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ffml.report.charts import isolated
+from ffml.report.pictures import isolated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,7 @@
 """Tables and figures of the paper by name: the runs each needs, and how it is made of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -12,7 +13,8 @@ from ffml.research.reproduce._paper import DATA, LABELS
 from ffml.research.reproduce._setting import Setting
 from ffml.research.reproduce._table2 import end_task_table
 from ffml.research.reproduce._table3 import hyper_parameters
-from ffml.studies.compare import RunSpec
+from ffml.studies.cells import RunSpec
+from ffml.studies.efficiency import SUPPORT_SIZES
 
 # The variants of figures 5 and 7: FFML with other parts, or without its augmented term.
 ABLATIONS: dict[str, dict[str, Any]] = {
@@ -34,18 +36,22 @@ class Item(NamedTuple):
     Attributes:
         title: its number and what it shows.
         cells: the runs it needs.
-        make: from the rounds of those runs (`ffml.studies.compare.Store.load`), or from the
-            learning curves if ``curves``, to what it shows; None if it needs no runs.
+        make: from the rounds of those runs (`Store.load`), or from their learning curves
+            (`Store.load_curves`) if they have ``sizes``, to what it shows; None if it needs no
+            runs.
     """
 
     title: str
     cells: Callable[[Setting], list[RunSpec]]
     make: Callable[[Setting, Any], Made]
-    curves: bool = False
 
 
 def _all_methods(setting: Setting) -> list[RunSpec]:
     return setting.cells(DATA, list(LABELS))
+
+
+def _with_curves(setting: Setting) -> list[RunSpec]:
+    return [replace(cell, sizes=SUPPORT_SIZES) for cell in _all_methods(setting)]
 
 
 def _all_methods_and_shares(setting: Setting) -> list[RunSpec]:
@@ -82,10 +88,7 @@ ITEMS: dict[str, Item] = {
         "Figure 3: EO by round, all methods", _all_methods_and_shares, metric_by_round("eo", 3)
     ),
     "figure4": Item(
-        "Figure 4: rows needed to learn each new task",
-        _all_methods,
-        efficiency_by_round,
-        curves=True,
+        "Figure 4: rows needed to learn each new task", _with_curves, efficiency_by_round
     ),
     "figure5": Item(
         "Figure 5: ablations of FFML on Bank",

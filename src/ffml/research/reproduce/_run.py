@@ -1,7 +1,7 @@
 """From names of items to their files: compute what is missing, then draw."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,22 +11,23 @@ import pandas as pd
 from ffml.border import one_of
 from ffml.recipe.plain import plain
 from ffml.recipe.saved import versions
-from ffml.research.reproduce._curve_runs import run_curves
-from ffml.research.reproduce._curves import CurveSpec, CurveStore
 from ffml.research.reproduce._files import read_record, write_item
 from ffml.research.reproduce._items import ITEMS, Item, make
 from ffml.research.reproduce._page import write_page
 from ffml.research.reproduce._setting import Setting
 from ffml.runs.ownership import check_results
 from ffml.runtime import available_cores
-from ffml.studies.compare import PROTOCOLS, Event, RunSpec, Store, check_cells, run_cells
+from ffml.studies.cells import RunSpec, Store
+from ffml.studies.compare import PROTOCOLS
+from ffml.studies.jobs import Tell, place_of_work
+from ffml.studies.play import Watch, Work, check_cells, run_cells, unfinished, unwatched
 
 
 class Reproduction:
     """Items of one setting in a folder: `check`, then `compute`, then `write`.
 
-    Runs that several items need are computed once, and kept in ``cells`` (their learning curves
-    in ``curves``), so that an interrupted reproduction goes on where it was.
+    Runs that several items need are computed once, and kept in ``cells``, so that an interrupted
+    reproduction goes on where it was.
 
     Args:
         names: keys of `ITEMS`; all of them if empty.
@@ -39,20 +40,19 @@ class Reproduction:
             one_of("item", name, ITEMS)
         self.setting, self.folder = setting, folder
         self.items = {name: item for name, item in ITEMS.items() if name in names or not names}
-        self.runs, self.curves = Store(folder / "cells"), CurveStore(folder / "curves")
-        needed = [(item, cell) for item in self.items.values() for cell in item.cells(setting)]
-        self.cells = list({cell.key: cell for _, cell in needed}.values())
-        self.measured = [CurveSpec(cell) for item, cell in needed if item.curves]
+        self.runs = Store(folder / "cells")
+        needed = [cell for item in self.items.values() for cell in item.cells(setting)]
+        needed.sort(key=lambda cell: len(cell.sizes))  # a run with curves is the run without
+        self.cells = list({cell.key: cell for cell in needed}.values())
 
     def unfinished(self) -> list[RunSpec]:
-        """Return the runs that are missing, or whose curves are."""
-        curves = {c.run.key for c in self.measured if not self.curves.finished(c)}
-        return [c for c in self.cells if c.key in curves or not self.runs.finished(c)]
+        """Return the runs that are missing, or whose learning curves are."""
+        return unfinished(self.cells, self.runs)
 
     def check(self) -> None:
         """Refuse what cannot run before anything does; data that are missing are downloaded."""
         made_before = any(map(read_record, self.folder.glob("*.json")))
-        check_results(self.folder, self.runs.folder, self.curves.folder, ours=made_before)
+        check_results(self.folder, self.runs.folder, ours=made_before)
         check_cells(self.unfinished())
 
     def compute(
@@ -60,24 +60,18 @@ class Reproduction:
         *,
         workers: int | None = None,
         backend: str | None = None,
-        progress: Callable[[Event], None] = lambda event: None,
+        watch: Watch = unwatched,
     ) -> None:
-        """Compute what is missing many at a time, see `ffml.studies.compare.run_cells`.
+        """Compute what is missing many at a time, see `ffml.studies.play.run_cells`."""
+        where = place_of_work(workers or available_cores(), backend)
+        work = Work(len(self.cells), lambda: len(self.unfinished()), where, self.folder)
+        with watch(work) as tell:
+            self._run(workers, backend, tell)
 
-        Runs with curves come first: they leave the runs themselves behind, and their programs
-        compiled.
-        """
-        run_curves(
-            self.measured,
-            self.curves,
-            self.runs,
-            workers=workers,
-            backend=backend,
-            progress=progress,
-        )
+    def _run(self, workers: int | None, backend: str | None, tell: Tell) -> None:
         for share in self.setting.shares:  # one after the other: they are the same programs
             cells = [c for c in self.cells if c.config.validation_fraction == share]
-            run_cells(cells, self.runs, workers=workers, backend=backend, progress=progress)
+            run_cells(cells, self.runs, workers=workers, backend=backend, tell=tell)
 
     def write(self, command: str, seconds: float | None = None) -> list[dict[str, Any]]:
         """Make all items and the page; return the records of the items.
@@ -118,16 +112,12 @@ class Reproduction:
         cells = item.cells(self.setting)
         if not cells:
             return None
-        if item.curves:
-            return self.curves.load([CurveSpec(cell) for cell in cells])
-        return self.runs.load(cells)
+        return self.runs.load_curves(cells) if cells[0].sizes else self.runs.load(cells)
 
     def _effort(self, item: Item) -> dict[str, Any]:
         """Say how many runs an item needed and how long they took, whenever that was."""
         cells = item.cells(self.setting)
-        seconds = sum(self.runs.seconds(cell) for cell in cells)
-        if item.curves:
-            seconds += sum(self.curves.seconds(CurveSpec(cell)) for cell in cells)
+        seconds = self.runs.seconds(cells)
         return {"runs": len(cells), "run_seconds": seconds, "time": duration(seconds)}
 
     def _page_records(self, setting: dict[str, Any]) -> list[dict[str, Any]]:

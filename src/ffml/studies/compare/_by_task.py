@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from ffml.studies.compare._evenness import evenness, root
+from ffml.studies._evenness import evenness, root
 from ffml.studies.compare._summary import GROUP, MIN_VALIDATION, half_width, judged_rounds
 
 

@@ -7,26 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ffml.report.pictures import figure_style, picture_bytes
+from ffml.report.pictures import picture_bytes
 from ffml.studies.compare._summary import GROUP
 from ffml.studies.compare._tradeoff import trade_off_curve
+from ffml.studies.figures import GREY, Look, legend, looks, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FAIRNESS = {"typical gap, points": "typical_gap", "long-run gap, points": "long_run_gap"}
-_FIRST = ("#d55e00", "*")  # how FFML is drawn
-# Okabe and Ito's palette, which colour-blind people can tell apart; shapes help the others.
-_LOOKS = (
-    ("#0072b2", "o"),
-    ("#5b5f66", "s"),
-    ("#009e73", "^"),
-    ("#b0558a", "v"),
-    ("#e69f00", "D"),
-    ("#56b4e9", "P"),
-    ("#000000", "X"),
-    ("#8a5a00", "h"),
-)
 
 
 def draw_comparison(
@@ -42,44 +31,25 @@ def draw_comparison(
     Returns:
         The picture's bytes by file format, "svg" and "png".
     """
-    from matplotlib.figure import Figure
-
     groups: list[Any] = list(summary.groupby(GROUP[1:], sort=False))
     labels = list(dict.fromkeys(summary["label"]))
     method_of = method_of or {label: label for label in labels}
-    looks = _looks(list(dict.fromkeys(method_of[label] for label in labels)))
+    look_of = looks(list(dict.fromkeys(method_of.values())))
     has_variants = len(set(method_of.values())) < len(method_of)
     numbers = {label: f"{i} " if has_variants else "" for i, label in enumerate(labels, 1)}
     several = summary["validation"].nunique() > 1
-    with figure_style():
-        figure = Figure(figsize=(1.2 + 3.2 * len(groups), 6.4), layout="constrained")
-        grid = figure.subplots(len(FAIRNESS), len(groups), squeeze=False, sharey="col")
+    size = (1.2 + 3.2 * len(groups), 6.4)
+    with panels(len(FAIRNESS), len(groups), size, sharey="col") as (figure, grid):
         for line, (name, metric) in zip(grid, FAIRNESS.items(), strict=True):
             for axes, ((data, share), rows) in zip(line, groups, strict=True):
-                _draw_panel(axes, rows, metric, method_of, looks, numbers)
+                _draw_panel(axes, rows, metric, method_of, look_of, numbers)
                 axes.set_xlabel(name)
                 judged = f", {100 * share:g} % judge" if several else ""
                 if metric == "typical_gap":
                     axes.set_title(f"{Path(str(data)).stem}{judged}")
             line[0].set_ylabel("balanced accuracy")
-        handles: dict[str, Any] = {}
-        for axes in grid.flat:
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-                handles[label] = handle
-        figure.legend(
-            handles=list(handles.values()),
-            loc="outside lower center",
-            ncols=3 if has_variants else 5,
-            fontsize=9,
-        )
+        legend(figure, 3 if has_variants else 5)
         return picture_bytes(figure)
-
-
-def _looks(labels: list[str]) -> dict[str, tuple[str, str]]:
-    """Give every label a colour and a shape; FFML always has the same."""
-    others = [label for label in labels if label != "ffml"]
-    looks = {label: _LOOKS[i % len(_LOOKS)] for i, label in enumerate(others)}
-    return looks | {"ffml": _FIRST}
 
 
 def _draw_panel(
@@ -87,23 +57,23 @@ def _draw_panel(
     rows: pd.DataFrame,
     metric: str,
     method_of: Mapping[str, str],
-    looks: Mapping[str, tuple[str, str]],
+    look_of: Mapping[str, Look],
     numbers: Mapping[str, str],
 ) -> None:
-    axes.axvline(0, color="#9a9a9a", lw=1, ls=(0, (4, 3)), zorder=1)
+    axes.axvline(0, color=GREY, lw=1, ls=(0, (4, 3)), zorder=1)
     places: dict[str, list[tuple[float, float]]] = {}
     at: dict[tuple[float, float], list[str]] = {}  # variants that are the same run share a place
-    for label, found in rows.groupby("label", sort=False):
-        values = found.set_index("metric")[["mean", "low", "high"]]
+    for label, lines in rows.groupby("label", sort=False):
+        values = lines.set_index("metric")[["mean", "low", "high"]]
         x, left, right = (100 * float(values[end][metric]) for end in values)
         y, low, high = (float(values[end]["balanced_accuracy"]) for end in values)
         method = method_of[str(label)]
-        colour, shape = looks[method]
-        axes.plot([left, right], [y, y], color=colour, lw=1, alpha=0.45, zorder=2)
-        axes.plot([x, x], [low, high], color=colour, lw=1, alpha=0.45, zorder=2)
-        size = 13 if shape == "*" else 7
+        look = look_of[method]
+        axes.plot([left, right], [y, y], color=look.colour, lw=1, alpha=0.45, zorder=2)
+        axes.plot([x, x], [low, high], color=look.colour, lw=1, alpha=0.45, zorder=2)
+        size = 13 if look.shape == "*" else 7
         name = f"{numbers[str(label)]}{label}"
-        axes.plot(x, y, shape, color=colour, ms=size, mec="white", label=name, zorder=3)
+        axes.plot(x, y, look.shape, color=look.colour, ms=size, mec="white", label=name, zorder=3)
         if math.isfinite(x) and math.isfinite(y):
             places.setdefault(method, []).append((x, y))
             at.setdefault((x, y), []).append(numbers[str(label)].strip())
@@ -113,4 +83,4 @@ def _draw_panel(
         return
     for method, points in places.items():
         curve = [points[i] for i in trade_off_curve([(-x * x, y) for x, y in points])]
-        axes.plot(*zip(*curve, strict=True), color=looks[method][0], lw=1.4, zorder=2)
+        axes.plot(*zip(*curve, strict=True), color=look_of[method].colour, lw=1.4, zorder=2)

@@ -2,17 +2,18 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from ffml.base import FFMLError
 from ffml.border import one_of
 from ffml.methods import METHODS
 from ffml.recipe.build import SMALLEST_SCHEMA, build_for
-from ffml.recipe.config import RunConfig, configure_run
-from ffml.recipe.recipes import additions
-from ffml.studies.compare._kinds import known_kinds
-from ffml.studies.compare._spec import RunSpec
+from ffml.recipe.config import OWN_SETTINGS, RunConfig, configure_run
+from ffml.recipe.presets import default_method
+from ffml.recipe.presets import preset as preset_settings
+from ffml.recipe.recipes import Recipe, additions, known_settings
+from ffml.studies.cells import RunSpec
 from ffml.studies.compare._summary import MIN_VALIDATION, enough_rows
 
 PAPER_DATA = ("adult", "bank", "crime")
@@ -125,6 +126,27 @@ def plan(
                     seeded = replace(config, seed=seed)
                     cells.append(RunSpec(variant.label, seeded, (fingerprints or {}).get(name, "")))
     return cells
+
+
+def known_kinds(data: str, given: Mapping[str, Any], preset_name: str) -> dict[str, Any]:
+    """Return the kind of value that each setting takes, whether it is given or not.
+
+    What a recipe has depends on its method, parts and wrappers.
+
+    Args:
+        data: a data set or a table.
+        given: as `ffml.recipe.config.configure_run` takes it; names of no setting are ignored.
+        preset_name: see `ffml.recipe.presets`.
+
+    >>> known_kinds("adult", {"method": "twp"}, "default")["lr"]
+    <class 'float'>
+    """
+    method = given.get("method", default_method(preset_name))
+    merged = preset_settings(preset_name, data, method) | dict(given)
+    recipe = Recipe(method, tuple(merged.get("wrappers", ())), merged)
+    own = {f.name: f.type for f in fields(RunConfig) if f.name in OWN_SETTINGS}
+    of_recipe = {name: setting.kind for name, setting in known_settings(recipe).items()}
+    return own | {"wrappers": tuple[str, ...]} | of_recipe
 
 
 def _variants(methods: Sequence[str | Variant]) -> list[Variant]:

@@ -1,8 +1,7 @@
 """A whole comparison: which cells, computed where they are missing, summed up in files."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,20 +12,13 @@ from ffml.base import FFMLError
 from ffml.recipe.sources import as_given, find_table, is_table
 from ffml.runs.ownership import check_results
 from ffml.runtime import available_cores
-from ffml.studies.clusters import check_backend
-from ffml.studies.compare._check import check_cells
+from ffml.studies.cells import RunSpec, Store
 from ffml.studies.compare._protocols import plan
 from ffml.studies.compare._results import write_results
-from ffml.studies.compare._run import Event, run_cells, unfinished
-from ffml.studies.compare._spec import RunSpec
-from ffml.studies.compare._store import Store
 from ffml.studies.compare._summary import summarise_results
+from ffml.studies.jobs import check_backend, place_of_work
+from ffml.studies.play import Watch, Work, check_cells, run_cells, unfinished, unwatched
 from ffml.tables import open_table
-
-# Told how many cells there are, what counts those left, the processes and the folder.
-Watch = Callable[
-    [int, Callable[[], int], int, Path], AbstractContextManager[Callable[[Event], None]]
-]
 
 
 class Compared(NamedTuple):
@@ -43,7 +35,7 @@ def compare_methods(
     jobs: int | None = None,
     backend: str | None = None,
     command: str = "",
-    watch: Watch = lambda *work: nullcontext(lambda event: None),
+    watch: Watch = unwatched,
 ) -> Compared:
     """Compute what is missing and sum up. Nothing is written before everything is checked.
 
@@ -53,7 +45,7 @@ def compare_methods(
         jobs: processes at a time, one for each core by default.
         backend: "ray" or "dask": a cluster instead of processes.
         command: what summary.md says that the numbers were made with.
-        watch: returns a context in which cells are computed, with what is told of every `Event`.
+        watch: returns a context in which cells are computed, with what is told of each.
     """
     start = time.perf_counter()
     check_backend(backend, jobs)
@@ -62,8 +54,10 @@ def compare_methods(
     missing = unfinished(cells, store)
     check_cells(missing)
     jobs = min(jobs or available_cores(), max(len(missing), 1))
-    with watch(len(cells), lambda: len(unfinished(cells, store)), jobs, store.folder) as tell:
-        run_cells(missing, store, workers=jobs, backend=backend, progress=tell)
+    where = place_of_work(jobs, backend)
+    work = Work(len(cells), lambda: len(unfinished(cells, store)), where, store.folder)
+    with watch(work) as tell:
+        run_cells(missing, store, workers=jobs, backend=backend, tell=tell)
     frame = store.load(cells)
     summary = summarise_results(frame)
     facts = {
@@ -73,7 +67,7 @@ def compare_methods(
         "runs": len(cells),
         "computed": len(missing),
         "wall_seconds": time.perf_counter() - start,
-        "cell_seconds": sum(store.seconds(cell) for cell in cells),
+        "cell_seconds": store.seconds(cells),
     }
     return Compared(summary, write_results(out, frame, summary, facts))
 

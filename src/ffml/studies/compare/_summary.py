@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ffml.border import one_of
-from ffml.studies.compare._evenness import EVENNESS, evenness, root
+from ffml.studies._evenness import EVENNESS, evenness, root
 
 # With fewer validation rows a ratio is mostly noise. Crime's tasks have 46 communities on average,
 # half of them judge: there, 10 is what leaves most rounds in.

@@ -1,7 +1,7 @@
 """A summary as people read it: one line a method, mean ± half of the interval's width."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,6 @@ import pandas as pd
 
 from ffml.report import markdown
 from ffml.report.markdown import escape
-from ffml.studies.compare._summary import GROUP
 from ffml.studies.compare._tradeoff import FAIRER, LESS_FAIR
 
 COLUMNS = {
@@ -50,83 +49,61 @@ def data_tables(
         columns: heading -> metric.
         signed: whether numbers have a sign, as differences do.
     """
-    several = summary["validation"].nunique() > 1
-    groups: Any = summary.groupby(GROUP[1:], sort=False)
-    for (data, validation), rows in groups:
-        group_of = _compared(rows)
+    for title, rows in _by_data(summary):
+        group_of = dict(zip(rows["label"], rows.get("comparison", ()), strict=False))
         of_all = group_of.popitem()[1] if len(set(group_of.values())) == 1 else ""
         lines = [
             [_with_group(str(label), "" if of_all else group_of.get(str(label), ""))]
-            + [_cell(found, metric, signed) for metric in columns.values()]
-            for label, found in rows.groupby("label", sort=False)
+            + [_cell(numbers.set_index("metric"), metric, signed) for metric in columns.values()]
+            for label, numbers in rows.groupby("label", sort=False)
         ]
-        title = _with_group(_title(data, validation, several), of_all)
-        yield DataTable(title, ["method", *columns], lines)
+        yield DataTable(_with_group(title, of_all), ["method", *columns], lines)
 
 
 def markdown_tables(
     summary: pd.DataFrame, columns: Mapping[str, str] = COLUMNS, signed: bool = False
 ) -> str:
     """Return the same tables as Markdown."""
-    return _markdown(data_tables(summary, columns, signed))
+    return as_markdown(data_tables(summary, columns, signed))
 
 
 def equal_fairness_tables(equal: pd.DataFrame) -> str:
-    """Return what `at_equal_fairness` found as Markdown.
+    """Return what `at_equal_fairness` computed as Markdown.
 
     ``<`` marks a curve that is less fair than the variant everywhere, ``>`` one that is fairer.
     """
-    several = equal["validation"].nunique() > 1
-    groups: Any = equal.groupby(["data", "validation", "other"], sort=False)
-    tables = []
-    for (data, validation, other), rows in groups:
-        header = ["variant", "typical gap", "balanced accuracy", other, "difference"]
-        lines = [_equal_line(row) for row in rows.to_dict("records")]
-        tables.append(DataTable(_title(data, validation, several), header, lines))
-    return _markdown(tables)
+    return as_markdown(
+        DataTable(
+            title,
+            ["variant", "typical gap", "balanced accuracy", str(other), "difference"],
+            [_equal_line(row) for row in lines.itertuples()],
+        )
+        for title, rows in _by_data(equal)
+        for other, lines in rows.groupby("other", sort=False)
+    )
 
 
 def task_tables(tasks: pd.DataFrame) -> str:
-    """Return what `summarise_tasks` found as Markdown."""
-    several = tasks["validation"].nunique() > 1
-    groups: Any = tasks.groupby(GROUP[1:], sort=False)
-    header = ["method", "tasks", "typical gap", "least even task", "its typical gap"]
-    header += ["its long-run gap", "rounds"]
-    tables = [
-        DataTable(_title(data, share, several), header, [_task_line(r) for r in rows.itertuples()])
-        for (data, share), rows in groups
-    ]
-    return _markdown(tables)
+    """Return what `summarise_tasks` computed as Markdown."""
+    columns: dict[str, Callable[[Any], str]] = {
+        "method": lambda row: row.label,
+        "tasks": lambda row: str(row.tasks),
+        "typical gap": lambda row: _gap(row.typical_gap, row.low, row.high),
+        "least even task": lambda row: str(row.least_even),
+        "its typical gap": lambda row: f"{100 * row.largest:.1f}",
+        "its long-run gap": lambda row: f"{100 * row.long_run_gap:+.1f}",
+        "rounds": lambda row: str(row.rounds),
+    }
+    return as_markdown(
+        DataTable(
+            title, list(columns), [[c(row) for c in columns.values()] for row in rows.itertuples()]
+        )
+        for title, rows in _by_data(tasks)
+    )
 
 
-def _task_line(row: Any) -> list[str]:
-    return [
-        row.label,
-        str(row.tasks),
-        _gap(row.typical_gap, row.low, row.high),
-        str(row.least_even),
-        f"{100 * row.largest:.1f}",
-        f"{100 * row.long_run_gap:+.1f}",
-        str(row.rounds),
-    ]
-
-
-def _equal_line(row: Mapping[Hashable, Any]) -> list[str]:
-    numbers = [row["fairness"], row["accuracy"], row["other_accuracy"], row["difference"]]
-    if not all(map(math.isfinite, numbers)):
-        return [row["label"], *[UNDEFINED] * len(numbers)]
-    fairness, accuracy, theirs, difference = numbers
-    interval = "" if math.isnan(row["low"]) else f" ({row['low']:+.3f} to {row['high']:+.3f})"
-    return [
-        row["label"],
-        f"{100 * fairness:.1f}",
-        f"{accuracy:.3f}",
-        f"{theirs:.3f}{_MARKS.get(row['curve'], '')}",
-        f"{difference:+.3f}{interval}",
-    ]
-
-
-def _markdown(tables: Iterable[DataTable]) -> str:
+def as_markdown(tables: Iterable[DataTable]) -> str:
+    """Write tables one below the other."""
     parts = []
     for table in tables:
         header, *lines = ([*map(escape, row)] for row in (table.header, *table.lines))
@@ -134,29 +111,38 @@ def _markdown(tables: Iterable[DataTable]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _title(data: str, validation: float, several: bool) -> str:
-    """Name a table; the share that judges is named where there are several."""
-    judged = f", {100 * validation:g} % of a task's rows judge" if several else ""
-    return f"{Path(str(data)).stem}{judged}"
+def _by_data(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Take a table apart; the share that judges is in the title where there are several."""
+    several = frame["validation"].nunique() > 1
+    groups: Any = frame.groupby(["data", "validation"], sort=False)
+    for (data, share), rows in groups:
+        judged = f", {100 * share:g} % of a task's rows judge" if several else ""
+        yield f"{Path(str(data)).stem}{judged}", rows
 
 
-def _compared(rows: pd.DataFrame) -> dict[str, str]:
-    """Return by label which group its gaps are of; differences have none."""
-    if "comparison" not in rows:
-        return {}
-    return dict(zip(rows["label"], rows["comparison"], strict=True))
+def _equal_line(row: Any) -> list[str]:
+    numbers = [row.fairness, row.accuracy, row.other_accuracy, row.difference]
+    if not all(map(math.isfinite, numbers)):
+        return [row.label, *[UNDEFINED] * len(numbers)]
+    interval = "" if math.isnan(row.low) else f" ({row.low:+.3f} to {row.high:+.3f})"
+    return [
+        row.label,
+        f"{100 * row.fairness:.1f}",
+        f"{row.accuracy:.3f}",
+        f"{row.other_accuracy:.3f}{_MARKS.get(row.curve, '')}",
+        f"{row.difference:+.3f}{interval}",
+    ]
 
 
 def _with_group(text: str, group: str) -> str:
     return f"{text} (gaps: {group})" if group else text
 
 
-def _cell(rows: pd.DataFrame, metric: str, signed: bool) -> str:
-    found = rows.set_index("metric")
+def _cell(numbers: pd.DataFrame, metric: str, signed: bool) -> str:
     if metric == "defined":
-        dp, eo = found.loc[["dp_of_ceiling", "eo_of_ceiling"], "rounds"]
-        return f"{dp}, {eo} of {found['judged'].iloc[0]}"
-    mean, low, high = (float(found[end][metric]) for end in ("mean", "low", "high"))
+        dp, eo = numbers.loc[["dp_of_ceiling", "eo_of_ceiling"], "rounds"]
+        return f"{dp}, {eo} of {numbers['judged'].iloc[0]}"
+    mean, low, high = (float(numbers[end][metric]) for end in ("mean", "low", "high"))
     if not math.isfinite(mean):
         return UNDEFINED
     if metric == "collapsed":

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ffml.border import one_of
-from ffml.studies.compare._evenness import root
+from ffml.studies._evenness import root
 from ffml.studies.compare._summary import MIN_VALIDATION, by_seed_means, half_width
 
 FAIRNESS = ("typical_gap", "dp_of_ceiling", "eo_of_ceiling", "dp", "eo")

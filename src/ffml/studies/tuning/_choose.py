@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ffml.studies.compare import evenness, root
+from ffml.studies._evenness import evenness, root
 
 # `dp_of_ceiling` and `eo_of_ceiling` are a seed's mean ratio divided by its mean ceiling.
 METRICS = ("dp_of_ceiling", "eo_of_ceiling", "balanced_accuracy", "collapsed")

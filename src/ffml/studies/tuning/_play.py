@@ -16,10 +16,10 @@ from ffml.online.judge import NO_DECISION, Judgement, judge_decisions
 from ffml.online.learn import learn_or_wait
 from ffml.online.loop import Arrived, arrive, is_judged, known, start
 from ffml.online.state import Loop, LoopState
-from ffml.recipe.build import Experiment, build, num_rounds
-from ffml.recipe.sources import table_document
-from ffml.studies.compare import gap_columns, locked
-from ffml.studies.parallel import failure_message, run_jobs
+from ffml.recipe.build import Experiment, num_rounds
+from ffml.studies._evenness import gap_columns
+from ffml.studies.jobs import failure_message, run_jobs
+from ffml.studies.play import locked, open_cell
 from ffml.studies.tuning._chunks import Chunk
 from ffml.studies.tuning._program import Program, compile_program, many_learners
 from ffml.studies.tuning._search import last_round
@@ -44,7 +44,7 @@ def run_chunks(
         chunks: of `unfinished_chunks`.
         store: where results are kept.
         backend: "ray" or "dask": each chunk on a core of that cluster, see
-            `ffml.studies.clusters`. None: one after another, each on all devices.
+            `ffml.studies.jobs`. None: one after another, each on all devices.
         progress: told of every round that begins and of every finished chunk.
 
     Raises:
@@ -81,7 +81,7 @@ class ChunkPlayer:
     def __call__(self, chunk: Chunk, on_round: Callable[[int], None]) -> tuple[Judged, float]:
         """Return how a chunk was judged, and how long that took."""
         start = time.perf_counter()
-        experiment = _open(chunk)
+        experiment = open_cell(chunk.cells[0])
         place = (chunk.program, chunk.size)
         if self.compiled is None or self.compiled[0] != place:
             config, schema = experiment.config, experiment.stream.schema
@@ -148,14 +148,6 @@ def many_loop(chunk: Chunk, program: Program, experiment: Experiment) -> tuple[L
     learner = many_learners(program, chunk.values)
     loop = replace(experiment.loop, problem=program.problem, learner=learner, step_sizes=None)
     return loop, start(loop, experiment.state.scaler)
-
-
-def _open(chunk: Chunk) -> Experiment:
-    cell = chunk.cells[0]
-    experiment = build(cell.config)
-    if table_document(experiment.stream).get("fingerprint", "") != cell.fingerprint:
-        raise FFMLError(f"{cell.config.data} has changed since the search began; start again")
-    return experiment
 
 
 def _rounds(experiment: Experiment) -> int:

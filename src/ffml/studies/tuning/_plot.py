@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ffml.report.pictures import figure_style, picture_bytes
+from ffml.report.pictures import picture_bytes
+from ffml.studies.figures import BLUE, GREY, ORANGE, RED, legend, panels
 from ffml.studies.tuning._choose import Rule, pareto_optimal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Okabe and Ito's palette, which colour-blind people can tell apart.
-_BLUE, _ORANGE, _RED, _GREY = "#0072b2", "#e69f00", "#d55e00", "#9a9a9a"
 
 
 def draw_trade_off(table: pd.DataFrame, rule: Rule, title: str) -> dict[str, bytes]:
@@ -26,17 +24,13 @@ def draw_trade_off(table: pd.DataFrame, rule: Rule, title: str) -> dict[str, byt
     Returns:
         The picture's bytes by file format, "svg" and "png".
     """
-    from matplotlib.figure import Figure
-
-    with figure_style():
-        figure = Figure(figsize=(9.5, 4.4), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
+    with panels(1, 2, (9.5, 4.4), sharey=True) as (figure, grid):
+        left, right = grid[0]
         _draw_panel(left, table, "dp_of_ceiling", rule.target_dp, "DP / ceiling")
         _draw_panel(right, table, "eo_of_ceiling", rule.target_eo, "EO / ceiling")
         left.set_ylabel("balanced accuracy")
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
-        handles, labels = left.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower left", ncols=len(labels), fontsize=9)
+        legend(figure)
         return picture_bytes(figure)
 
 
@@ -46,16 +40,16 @@ def _draw_panel(axes: "Axes", table: pd.DataFrame, metric: str, target: float, n
     reached = table["shortfall"].to_numpy(float) <= 0
     best = pareto_optimal(fairness, accuracy)
     line = np.flatnonzero(best)[np.argsort(fairness[best])]
-    axes.axvline(target, color=_GREY, lw=1, ls=(0, (4, 3)), zorder=1, label="target")
+    axes.axvline(target, color=GREY, lw=1, ls=(0, (4, 3)), zorder=1, label="target")
     axes.plot(
-        fairness[line], accuracy[line], color=_ORANGE, lw=1.4, zorder=2, label="best trade-offs"
+        fairness[line], accuracy[line], color=ORANGE, lw=1.4, zorder=2, label="best trade-offs"
     )
     dots: dict[str, Any] = {"s": 22, "linewidths": 0, "alpha": 0.75, "zorder": 3}
     axes.scatter(
-        fairness[~reached], accuracy[~reached], color=_GREY, label="misses a target", **dots
+        fairness[~reached], accuracy[~reached], color=GREY, label="misses a target", **dots
     )
     axes.scatter(
-        fairness[reached], accuracy[reached], color=_BLUE, label="reaches both targets", **dots
+        fairness[reached], accuracy[reached], color=BLUE, label="reaches both targets", **dots
     )
     errors = table[[f"{metric}_se", "balanced_accuracy_se"]].iloc[0].fillna(0).to_numpy(float)
     axes.errorbar(
@@ -65,9 +59,9 @@ def _draw_panel(axes: "Axes", table: pd.DataFrame, metric: str, target: float, n
         yerr=errors[1:],
         fmt="*",
         ms=13,
-        color=_RED,
+        color=RED,
         mec="white",
-        ecolor=_RED,
+        ecolor=RED,
         elinewidth=1.0,
         zorder=4,
         label="chosen, ± 1 standard error",

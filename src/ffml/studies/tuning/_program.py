@@ -142,7 +142,7 @@ def bytes_for_one(config: RunConfig, schema: Schema) -> int:
     It is a multiple of what the model computes for all drawn rows, because of support, query and
     derivatives of derivatives: measured, 9 times for a linear model and 5 times for an MLP.
     """
-    rows = 2 * config.shots
+    rows = 2 * (config.shots or config.rows_per_task)
     problem = build_for(config, schema).problem
     params = jax.eval_shape(problem.init, jax.random.key(0))
     x = jax.ShapeDtypeStruct((rows, len(schema.features)), np.float32)
@@ -240,7 +240,7 @@ def _tasks(config: RunConfig, schema: Schema) -> tuple[LabelledTask, LabelledTas
     def tasks(*leading: int) -> LabelledTask:
         rows = (*leading, config.rows_per_task)
         return LabelledTask(
-            shape((*rows, len(schema.features))),
+            shape((*rows, schema.num_columns)),
             shape((*rows, len(schema.contrasts))),
             count((*leading, 2)),
             count((*leading, 2)),

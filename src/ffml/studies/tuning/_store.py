@@ -12,7 +12,7 @@ from ffml.base import FFMLError
 from ffml.recipe.saved import versions
 from ffml.store import durable
 from ffml.store.container import Contents, DamagedFileError, pack, read
-from ffml.studies.compare import RunSpec
+from ffml.studies.cells import RunSpec
 
 
 class Judged(NamedTuple):

@@ -11,8 +11,8 @@ from ffml.border import one_of
 from ffml.methods import METHODS
 from ffml.recipe.sources import is_table
 from ffml.runs.ownership import check_results
-from ffml.studies.clusters import check_backend
 from ffml.studies.compare import known_kinds
+from ffml.studies.jobs import check_backend
 from ffml.studies.tuning._choose import Rule, ranked
 from ffml.studies.tuning._chunks import Chunk, unfinished_chunks
 from ffml.studies.tuning._play import Progress, run_chunks

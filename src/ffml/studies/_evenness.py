@@ -56,31 +56,23 @@ def evenness(
         comparison that the gaps are of. ``squared_gap`` is right on average and may be negative:
         average it over seeds or tasks, then take its `root`, the typical gap.
     """
-    keys = [frame[name] for name in by]
-    ratios = {name: _ratio_of_means(frame, *pair, keys) for name, pair in RATIOS.items()}
     names = [str(name).removeprefix(_GAP) for name in frame if str(name).startswith(_GAP)]
-    parts = {name: _gaps(frame, name, keys) for name in names or [""]}
-    sizes = pd.DataFrame({n: _gaps(frame, n, [frame[p] for p in place])["square"] for n in parts})
-    chosen = sizes.fillna(-1.0).idxmax(axis=1)
-    index = next(iter(parts.values())).index
-    compared = pd.Series(chosen.reindex(_places(index, place)).to_numpy(), index)
-    found = pd.concat(parts).loc[list(zip(compared, *_levels(index), strict=True))]
-    found.index = index
-    values = pd.DataFrame(
-        {
-            "squared_gap": found["square"],
-            "long_run_gap": found["gap"],
-            **{name: value for name, (value, _) in ratios.items()},
-        }
-    )
-    counts = pd.DataFrame(
-        {
-            "squared_gap": found["square_rounds"],
-            "long_run_gap": found["gap_rounds"],
-            **{name: count for name, (_, count) in ratios.items()},
-        }
-    )
-    return values, counts.astype(int), compared
+    rounds = pd.concat([_gaps_of(frame, name, by) for name in names or [""]])
+    sizes = _weighted_mean(rounds, "squared_gap", [*place, "comparison"]).fillna(-1.0)
+    largest = sizes.groupby(level=place, sort=False).idxmax()
+    chosen = pd.Series([key[-1] for key in largest], largest.index, str, "chosen")
+    own = rounds.join(chosen, on=place).query("comparison == chosen")
+    grouped = own.groupby(by, sort=False)
+    values = {name: _weighted_mean(own, name, by) for name in ("squared_gap", "long_run_gap")}
+    counts = {name: grouped[name].count() for name in values}
+    for name, (metric, ceiling) in RATIOS.items():
+        both = frame.reindex(columns=[metric, ceiling]).astype(float)
+        sums = both.where(both.notna().all(axis=1)).groupby([frame[n] for n in by], sort=False)
+        values[name] = _divided(sums[metric].sum(), sums[ceiling].sum())
+        counts[name] = sums[metric].count()
+    index = frame.groupby(by, sort=False).size().index
+    defined = pd.DataFrame(counts, index).astype(int)
+    return pd.DataFrame(values, index), defined, grouped["comparison"].first().reindex(index)
 
 
 def root(squares: Any) -> Any:
@@ -88,44 +80,25 @@ def root(squares: Any) -> Any:
     return np.sqrt(np.maximum(squares, 0))
 
 
-def _ratio_of_means(
-    frame: pd.DataFrame, metric: str, ceiling: str, keys: list[pd.Series]
-) -> tuple[pd.Series, pd.Series]:
-    """Divide the sum of a metric by that of its ceiling, and count the rounds with both."""
-    both = frame.reindex(columns=[metric, ceiling]).astype(float)
-    sums = both.where(both.notna().all(axis=1)).groupby(keys, sort=False)
-    total = sums.sum()
-    return _divided(total[metric], total[ceiling]), sums[metric].count()
-
-
-def _gaps(frame: pd.DataFrame, name: str, keys: list[pd.Series]) -> pd.DataFrame:
-    """Average squared and signed gaps of one comparison, with their weights."""
+def _gaps_of(frame: pd.DataFrame, name: str, by: list[str]) -> pd.DataFrame:
+    """Return the squared and the signed gaps of one comparison by round, with their weights."""
     columns = [_GAP + name, _SQUARE + name, _ROWS + name]
     gap, square, rows = frame.reindex(columns=columns).to_numpy(float).T
-    found = {}
-    for kind, values, weights in (
-        ("square", square, typical_weights(rows)),
-        ("gap", gap, long_run_weights(rows)),
-    ):
-        known = np.isfinite(values)
-        weights = np.where(known, weights, 0)
-        parts = {"sum": np.where(known, values, 0) * weights, "weight": weights, "known": known}
-        total = pd.DataFrame(parts, frame.index).groupby(keys, sort=False).sum()
-        found[kind] = _divided(total["sum"], total["weight"])
-        found[f"{kind}_rounds"] = total["known"]
-    return pd.DataFrame(found)
+    weights = {
+        "squared_gap:weight": typical_weights(rows),
+        "long_run_gap:weight": long_run_weights(rows),
+    }
+    gaps: dict[str, Any] = {"comparison": name, "squared_gap": square, "long_run_gap": gap}
+    return frame[by].assign(**gaps, **weights)
+
+
+def _weighted_mean(rounds: pd.DataFrame, name: str, by: list[str]) -> pd.Series:
+    weights = rounds[f"{name}:weight"].where(rounds[name].notna(), 0)
+    parts = rounds[by].assign(total=rounds[name].fillna(0) * weights, weight=weights)
+    sums = parts.groupby(by, sort=False)[["total", "weight"]].sum()
+    return _divided(sums["total"], sums["weight"])
 
 
 def _divided(numerator: pd.Series, denominator: pd.Series) -> pd.Series:
     """Divide; NaN where there is nothing to divide by."""
     return pd.Series(divide(numerator.to_numpy(), denominator.to_numpy()), numerator.index)
-
-
-def _places(index: pd.Index, place: list[str]) -> pd.Index:
-    """Return the ``place`` that each entry of a finer index belongs to."""
-    levels = [index.get_level_values(name) for name in place]
-    return pd.MultiIndex.from_arrays(levels) if len(levels) > 1 else levels[0]
-
-
-def _levels(index: pd.Index) -> list[pd.Index]:
-    return [index.get_level_values(i) for i in range(index.nlevels)]

@@ -8,23 +8,18 @@ Not through joblib: a worker that is killed ends everything there (``TerminatedW
 own processes, ``ActorDiedError`` with ``ray.util.joblib``).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any
 
-from ffml.base import FFMLError
-from ffml.border import one_of
 from ffml.runtime import configure
-from ffml.studies.outcomes import Compute, Happened, outcome
+from ffml.studies.jobs import Compute, outcome
 
 RETRIES = 3  # of a job whose worker was lost, perhaps because of the job
-_MODULES = {"dask": "distributed", "ray": "ray"}
 
 
-def on_ray(compute: Compute, jobs: Sequence[Any]) -> Iterator[Happened]:
+def on_ray(ray: Any, compute: Compute, jobs: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """Compute all jobs as Ray tasks of one core each, telling what happens."""
-    ray = _engine(_MODULES["ray"])
     ours = not ray.is_initialized()
     if ours:
         ray.init(log_to_driver=False, logging_level="ERROR")
@@ -43,9 +38,8 @@ def on_ray(compute: Compute, jobs: Sequence[Any]) -> Iterator[Happened]:
             ray.shutdown()
 
 
-def on_dask(compute: Compute, jobs: Sequence[Any]) -> Iterator[Happened]:
+def on_dask(distributed: Any, compute: Compute, jobs: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """Compute all jobs as Dask tasks, telling what happens."""
-    distributed = _engine(_MODULES["dask"])
     with distributed.Client(set_as_default=False) as client:
         futures = {client.submit(on_worker, compute, job, pure=False): job for job in jobs}
         for future in distributed.as_completed(list(futures), loop=client.loop):
@@ -54,22 +48,6 @@ def on_dask(compute: Compute, jobs: Sequence[Any]) -> Iterator[Happened]:
             except distributed.KilledWorker as error:
                 kind, details = "failed", _lost(error)
             yield kind, futures.pop(future), *details
-
-
-CLUSTERS: dict[str, Callable[[Compute, Sequence[Any]], Iterator[Happened]]] = {
-    "dask": on_dask,
-    "ray": on_ray,
-}
-
-
-def check_backend(backend: str | None, workers: int | None = None) -> None:
-    """Refuse an engine that is unknown or not installed, and a number of workers for one."""
-    if backend is None:
-        return
-    one_of("backend", backend, CLUSTERS)
-    _engine(_MODULES[backend])
-    if workers is not None:
-        raise FFMLError(f"--jobs is for processes of this machine; leave it out with {backend}")
 
 
 def on_worker(compute: Compute, job: Any) -> tuple[Any, ...]:
@@ -87,12 +65,3 @@ def _lost(error: Exception) -> list[str]:
 @cache
 def _one_device() -> None:
     configure(devices=1)
-
-
-def _engine(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise FFMLError(
-            f"--backend needs {name}, which is not installed; try: pip install 'ffml[engines]'"
-        ) from None

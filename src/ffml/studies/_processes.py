@@ -16,7 +16,7 @@ from typing import Any
 
 from ffml.base import FFMLError
 from ffml.runtime import available_cores, configure
-from ffml.studies.outcomes import Compute, Happened, outcome
+from ffml.studies.jobs import Compute, outcome
 
 # One process a core: libraries that would each start a thread a core are told not to.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -24,17 +24,8 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 def in_processes(
     compute: Compute, jobs: Sequence[Any], workers: int | None = None
-) -> Iterator[Happened]:
-    """Compute all jobs, telling what happens; closing it ends all processes at once.
-
-    Args:
-        compute: see `ffml.studies.parallel.run_jobs`.
-        jobs: in the order in which to start.
-        workers: processes at a time, one for each core by default.
-
-    Raises:
-        FFMLError: processes cannot start.
-    """
+) -> Iterator[tuple[Any, ...]]:
+    """Compute all jobs, telling what happens; closing it ends all processes at once."""
     left = deque(jobs)
     pool: dict[Any, _Worker] = {}
 

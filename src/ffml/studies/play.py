@@ -1,0 +1,206 @@
+"""Computing cells: those that are missing, in parallel, each kept as soon as it is finished."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ffml.base import FFMLError
+from ffml.border import at_least
+from ffml.datasets import DATASETS
+from ffml.online.loop import step
+from ffml.online.state import Round
+from ffml.recipe.build import Experiment, assemble, build, check_config, num_rounds
+from ffml.recipe.sharing import shared_functions
+from ffml.recipe.sources import open_stream, table_document
+from ffml.store import durable
+from ffml.studies.cells import RunSpec, Store, packed_cell
+from ffml.studies.efficiency import Point, learning_curve, way_to_learn
+from ffml.studies.jobs import Compute, Tell, failure_message, nobody, run_jobs
+
+
+class Work(NamedTuple):
+    """What is to be computed, for those who watch it."""
+
+    total: int  # runs
+    left: Callable[[], int]  # counts those that are not finished
+    where: str  # they are computed
+    folder: Path  # they are kept in
+
+
+Watch = Callable[[Work], AbstractContextManager[Tell]]
+
+
+def unwatched(work: Work) -> AbstractContextManager[Tell]:
+    """Compute without telling anybody."""
+    return nullcontext(nobody)
+
+
+def run_cells(
+    cells: Sequence[RunSpec],
+    store: Store,
+    *,
+    workers: int | None = None,
+    backend: str | None = None,
+    tell: Tell = nobody,
+) -> list[RunSpec]:
+    """Compute the cells that are not in the store, in parallel processes or on a cluster.
+
+    A cell that fails, or whose process is killed, does not keep the others from finishing. An
+    interruption stops all processes at once; what is finished stays. Scripts must call this under
+    ``if __name__ == "__main__":``, because every process imports the script anew.
+
+    Args:
+        cells: what to compute; cells with the same settings are computed once.
+        store: where results are kept.
+        workers: processes at a time, one for each core by default.
+        backend: "ray" or "dask": a cluster instead of processes.
+        tell: told what happens, see `ffml.studies.jobs.run_jobs`; a cell says round by round
+            which of how many it plays.
+
+    Returns:
+        The cells that were computed now.
+
+    Raises:
+        FFMLError: cells failed; see `run_and_keep`.
+    """
+    at_least(1, workers=1 if workers is None else workers)
+    missing = unfinished(cells, store)
+    run_and_keep(compute, missing, store, workers=workers, backend=backend, tell=tell)
+    return missing
+
+
+def run_and_keep(
+    compute: Compute,
+    jobs: Sequence[Any],
+    store: Store,
+    *,
+    workers: int | None = None,
+    backend: str | None = None,
+    tell: Tell = nobody,
+) -> None:
+    """Compute jobs while nobody else computes for the store; see `ffml.studies.jobs.run_jobs`.
+
+    Args:
+        compute: returns what `packed_cell` made of each of a job's ``cells``.
+        jobs: each is a cell or several that are computed together.
+        store: where results are kept.
+        workers: processes at a time.
+        backend: of `run_jobs`.
+        tell: of `run_jobs`.
+
+    Raises:
+        FFMLError: jobs failed; raised after all others are finished, with the reasons. The
+            traceback of an unexpected error is beside the results, in a file ``….error.txt``.
+    """
+
+    def keep(job: Any, files: Sequence[bytes]) -> None:
+        for cell, packed in zip(job.cells, files, strict=True):
+            store.save(cell, packed)
+
+    def noted(kind: str, job: Any, *details: Any) -> None:
+        if kind == "failed" and details[1]:
+            durable.write_atomically(store.folder / f"{job.stem}.error.txt", details[1])
+        tell(kind, job, *details)
+
+    if not jobs:
+        return
+    with locked(store.folder):
+        failures = run_jobs(compute, jobs, keep, workers=workers, backend=backend, tell=noted)
+    if failures:
+        raise FFMLError(failure_message(failures, len(jobs)))
+
+
+def compute(cell: RunSpec, on_round: Callable[[int, int | None], None]) -> list[bytes]:
+    """Play all rounds of a cell; return its file.
+
+    Cells that differ in their seeds share a program: a process traces and loads it once.
+    """
+    began, measuring = time.perf_counter(), 0.0
+    experiment = open_cell(cell, functions=shared_functions)
+    loop, state = experiment.loop, experiment.state
+    total = num_rounds(cell.config, experiment.stream)
+    learn = way_to_learn(cell.config.recipe.method, loop)
+    rounds: list[Round] = []
+    curves: list[list[Point]] = []
+    for task in islice(experiment.stream.tasks(), cell.config.rounds):
+        on_round(len(rounds) + 1, total)
+        if cell.sizes:
+            before = time.perf_counter()
+            curves.append(learning_curve(loop, state, task, learn, cell.sizes))
+            measuring += time.perf_counter() - before
+        state, record = step(loop, state, task)
+        rounds.append(record)
+    seconds = time.perf_counter() - began - measuring
+    return [packed_cell(cell, experiment, rounds, seconds, curves, measuring)]
+
+
+def open_cell(cell: RunSpec, **more: Any) -> Experiment:
+    """Open a cell's data and build its learner; refuses a table that has changed."""
+    experiment = build(cell.config, **more)
+    if table_document(experiment.stream).get("fingerprint", "") != cell.fingerprint:
+        raise FFMLError(f"{cell.config.data} has changed since this began; start again")
+    return experiment
+
+
+def unfinished(cells: Sequence[RunSpec], store: Store) -> list[RunSpec]:
+    """Return the cells to compute, in a good order.
+
+    One cell of every program comes first, so that the others find it compiled; then the longest,
+    so that none is left alone at the end.
+    """
+    by_key = {cell.key: cell for cell in sorted(cells, key=lambda cell: len(cell.sizes))}
+    missing = [cell for cell in by_key.values() if not store.finished(cell)]
+    first = {cell.key for cell in _programs(missing).values()}
+    return sorted(missing, key=lambda cell: (cell.key in first, _cost(cell)), reverse=True)
+
+
+def check_cells(cells: Sequence[RunSpec]) -> None:
+    """Open every data set once (downloading it if need be) and build every learner.
+
+    Raises:
+        FFMLError: data, an optional library or a setting is not what it must be.
+    """
+    streams: dict[str, Any] = {}
+    for cell in _programs(cells).values():
+        config = cell.config
+        check_config(config)
+        source = json.dumps([config.data, config.data_options], sort_keys=True, default=str)
+        if source not in streams:
+            streams[source] = open_stream(config.data, config.data_options, seed=config.seed)
+        assemble(config, *streams[source])
+
+
+def _programs(cells: Sequence[RunSpec]) -> dict[str, RunSpec]:
+    """Return the first of all cells that differ in their seeds alone."""
+    first: dict[str, RunSpec] = {}
+    for cell in cells:
+        first.setdefault(replace(cell, config=replace(cell.config, seed=0)).key, cell)
+    return first
+
+
+def _cost(cell: RunSpec) -> tuple[float, ...]:
+    """Guess which of two cells takes longer."""
+    settings = cell.config.settings
+    steps = settings.get("num_outer_steps", settings.get("num_steps", 1))
+    steps *= 1 + settings.get("inner.num_steps", 0)
+    refits = settings.get("max_iter", 0)  # of fairlearn, each of them several fits
+    rows = DATASETS[cell.config.data].num_rows if cell.config.data in DATASETS else 0
+    return refits, steps, rows
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second process from computing the same cells."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = durable.lock(folder)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
