@@ -6,19 +6,17 @@ import sys
 from copy import deepcopy
 from dataclasses import replace
 
-import matplotlib
 import numpy as np
 import pytest
 from made_up import (
     CHARTS,
-    CONSTRAINT_CHARTS,
-    MORE_CHARTS,
+    CONSTRAINTS,
     NASTY,
     RACE,
+    RESEARCH,
     SEX,
     Page,
     chart_html,
-    crosses,
     make_round,
     make_run,
     make_tables,
@@ -27,7 +25,6 @@ from made_up import (
 
 from ffml.metrics import round_gaps, typical_weights
 from ffml.report import report_text
-from ffml.report.charts import Chart, Series, condensed
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +47,7 @@ def page(html):
 
 def test_asks_for_nothing_from_elsewhere(html, page):
     for tag, attributes in page.tags:
-        assert tag not in ("script", "link", "iframe", "img", "object", "base")
+        assert tag not in ("link", "iframe", "img", "object", "base")
         for name in ("src", "href", "srcset", "action", "data", "xlink:href"):
             assert (attributes.get(name) or "#").startswith("#")
     assert "url(http" not in html and "@import" not in html and "://" not in html
@@ -62,26 +59,16 @@ def test_ids_are_unique_and_links_lead_somewhere(page):
     assert {a["href"][1:] for _, a in page.tags if "href" in a} <= set(ids)
 
 
-def test_clip_paths_lead_somewhere(html):
-    used = set(re.findall(r"url\(#([^)]*)\)", html))
-    assert used and used <= set(re.findall(r'id="([^"]*)"', html))
-
-
 def test_all_charts_are_there_and_described(page):
     assert [a["id"] for a in page.having("figure")] == [
-        f"chart-{key}" for key in CHARTS + MORE_CHARTS + CONSTRAINT_CHARTS
+        f"chart-{key}" for key in CHARTS + RESEARCH + CONSTRAINTS
     ]
     labels = [a["aria-label"] for a in page.having("svg", role="img")]
-    assert len(labels) == 10 and len(set(labels)) == 10
-    assert "41 rounds" in labels[0] and "Undefined in 4 rounds." in labels[0]
+    assert len(labels) == 12 and len(set(labels)) == 12
+    assert labels[0].startswith("Rates by sex, by task. Female: from ")
+    assert len(page.table("Task", "Female", "Male")) == 42  # every chart has its table
     for attributes in page.having("svg"):
         assert attributes.get("role") == "img" or attributes.get("aria-hidden") == "true"
-
-
-def test_undefined_rounds_are_crossed(html):
-    assert crosses(html, "dp") == 4 and crosses(html, "constraint") == 3
-    assert crosses(html, "loss") == crosses(html, "multiplier") == 0
-    assert "undefined (4)" in chart_html(html, "dp")
 
 
 def test_headers_have_a_scope(page):
@@ -166,8 +153,17 @@ def test_without_fairness_is_shown_where_the_run_knows_it(run):
 
 def test_task_names_stand_on_the_axes(html):
     shown = re.findall(r">(tract \d+)</text>", chart_html(html, "dp"))
-    assert len(shown) == 7 and shown[0] == "tract 1" and shown[-1] == "tract 41"
+    assert len(shown) == 6 and shown[0] == "tract 1" and shown[-1] == "tract 41"
     assert "probability" in chart_html(html, "reliability")
+
+
+def test_rates_are_drawn_as_counted(run, html):
+    """The tip of a task has the rates of its rows."""
+    here = [i for i, r in enumerate(run.groups.text("round")) if r == "2"]
+    rates = run.groups.numbers("selection_rate")[here]
+    (tip,) = re.findall(r'data-tip="(tract 2: Female[^"]*)"', chart_html(html, "rates-0"))
+    shown = re.findall(r"(?:Female|Male) ([\d.]+) \(", tip)
+    assert shown == [f"{100 * rate:.1f}" for rate in rates]
 
 
 def test_groups_are_pooled_by_count(page):
@@ -222,7 +218,7 @@ def test_every_round_is_listed(page):
     assert [row[0] for row in rows] == [str(t) for t in range(1, 42)]
     assert rows[2][5] == "—" and "no positive decisions" in rows[2][-1]
     assert "very long official name" in rows[4][1]
-    assert len(page.having("details")) == 2
+    assert len(page.having("details")) == 3 + 12
     assert len(page.table("Round", "demographic-parity[sex=Male]")) == 43
 
 
@@ -231,19 +227,8 @@ def test_of_very_many_rounds_the_last_are_listed_and_neighbours_drawn_together()
     _, *rows = Page(html).table("Validation", "Undefined because")
     assert [row[0] for row in rows] == [str(t) for t in range(501, 901)]
     assert "The last 400 rounds; rounds.csv has all." in html
-    assert html.count("Neighbouring rounds are drawn as their mean.") == 9
-
-
-def test_neighbours_are_drawn_as_the_mean_of_what_is_known():
-    values = np.tile([1.0, np.nan, 3.0, 5.0], 200)
-    values[:2] = np.nan
-    names = tuple(map(str, range(800)))
-    series = [Series("a", values, low=values - 1, high=values + 1)]
-    chart = Chart("k", "t", "c", np.arange(1, 801), series, np.isnan(values), names=names)
-    drawn = condensed(chart)
-    assert np.isnan(drawn.series[0].values[0]) and drawn.series[0].values[1:4].tolist() == [4, 1, 4]
-    assert drawn.series[0].high[1] == 5 and drawn.undefined[:3].tolist() == [True, False, True]
-    assert drawn.places[:3].tolist() == [1, 3, 5] and drawn.names[1] == "2"
+    assert html.count("Neighbours are drawn as their mean.") == 10
+    assert len(html) < 2e6
 
 
 def test_settings_and_versions(page):
@@ -252,9 +237,7 @@ def test_settings_and_versions(page):
 
 
 def test_the_same_run_gives_the_same_bytes(run, html):
-    """Drawn anew, whatever the state of matplotlib."""
-    with matplotlib.rc_context({"lines.linewidth": 9}):
-        assert report_text(replace(run)) == html
+    assert report_text(replace(run)) == html
 
 
 def test_import_is_cheap():
@@ -285,14 +268,13 @@ def test_one_round():
     assert "people decided in rounds 1 to 1" in page.words
     assert "that takes 5 tasks or more" in page.words
     assert "(1 means equal rates)" in page.words  # one round has no standard deviation
-    dot = chart_html(html, "dp")
-    assert re.search(r"<use [^>]*var\(--c1\)", dot)  # a line of one point would not show
+    assert 'class="dot c1"' in chart_html(html, "dp")  # a line of one point would not show
 
 
 def test_metric_undefined_in_every_round():
     html = report_text(make_run(num_rounds=6, undefined=range(1, 7)))
     page = Page(html)
-    assert crosses(html, "dp") == 6 and "undefined in every round" in chart_html(html, "dp")
+    assert "DP: nothing measured." in chart_html(html, "dp")
     assert "The ratio of the groups’ selection rates is undefined in every round" in page.words
     assert "cannot be told yet: no positive decisions" in page.words
     assert "No round shows a gap in selection rates beyond" in page.words
@@ -316,7 +298,7 @@ def test_no_constraint():
     page = page_of(make_run(num_rounds=4, names=()))
     assert [a["id"] for a in page.having("figure")] == [
         f"chart-{key}"
-        for key in CHARTS[:4] + MORE_CHARTS  # nothing was asked for: no evidence
+        for key in [*CHARTS[:2], "reliability", *RESEARCH]  # nothing asked for: no evidence
     ]
     assert "given no fairness constraint" in page.words
 
@@ -327,7 +309,7 @@ def test_everything_is_escaped():
     config = run.config | {"method": NASTY, "method_summary": NASTY, "settings": {NASTY: NASTY}}
     config["data"] |= {"name": NASTY, "citation": NASTY}
     page = Page(report_text(replace(run, config=config)))
-    assert not page.having("script")
+    assert len(page.having("script")) == 1  # our own
     assert page.words.count(" ".join(NASTY.split())) > 30
     [label] = [
         a["aria-label"] for a in page.having("svg", role="img") if "Multip" in a["aria-label"]

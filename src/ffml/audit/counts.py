@@ -1,6 +1,7 @@
 """The ledger's counts as tables by protected column. Needs no JAX."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ class Tables(NamedTuple):
     decided: dict[str, np.ndarray]
     unpriced: dict[str, np.ndarray]  # what would have been decided if no gap were bounded
     unknown: dict[str, int]  # people whose group is not known: they are in no table of the column
+    moved: Mapping[str, np.ndarray] = MappingProxyType({})  # (k, 2): whom fairness moved to 0, to 1
 
 
 def tables_of(
@@ -33,7 +35,8 @@ def tables_of(
     """
     made = counts.decision >= 0  # rows that were adapted to were not decided about
     round_, cell, label, decision, unpriced, n = (column[made] for column in counts)
-    found = Tables({}, {}, {})
+    moved: dict[str, np.ndarray] = {}
+    found = Tables({}, {}, {}, moved)
     for column in columns:
         codes = {key: _code(column, groups.get(column.name)) for key, groups in cells.items()}
         group = np.array([codes[one] for one in cell.tolist()], np.int64)
@@ -43,6 +46,9 @@ def tables_of(
             tables[column.name] = np.zeros((rounds, len(column.groups), 3, 2), np.int64)
             place = (round_ - 1, group, np.where(label < 0, 2, label), outcome)
             np.add.at(tables[column.name], tuple(part[known] for part in place), n[known])
+        other = known & (decision != unpriced) & (unpriced >= 0)
+        moved[column.name] = np.zeros((len(column.groups), 2), np.int64)
+        np.add.at(moved[column.name], (group[other], decision[other]), n[other])
     return found
 
 

@@ -31,6 +31,23 @@ class RunRecord(NamedTuple):
         return self.counts.decided
 
     @property
+    def moved(self) -> dict[str, list[dict[str, Any]]]:
+        """How many of each group fairness moved, by column; empty where it moved nobody."""
+        return {
+            column.name: [
+                {"group": name, "people": int(n), "away": int(away), "towards": int(towards)}
+                for name, n, (away, towards) in zip(
+                    column.groups,
+                    self.tables[column.name].sum((0, 2, 3)),
+                    self.counts.moved[column.name],
+                    strict=True,
+                )
+            ]
+            for column in self.columns
+            if column.name in self.counts.moved and self.counts.moved[column.name].any()
+        }
+
+    @property
     def tasks(self) -> tuple[str, ...]:
         """Names of the tasks."""
         return tuple(row.task for row in self.kept)

@@ -59,7 +59,7 @@ def _model(run: RunView) -> list[str]:
         ("Inputs", escape(", ".join(run.inputs)) or "the features of the data set"),
         (
             "Protected columns",
-            f"{_protected(run)}: used to learn and to judge, not as an input of a prediction",
+            f"{_protected(run)}: used to learn and to judge, {_recipe.use_of_groups(run)}",
         ),
         ("Learned in", counted(len(run.rounds), "round")),
         ("Date", escape(str(config.get("created") or UNDEFINED)[:10])),

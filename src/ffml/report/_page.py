@@ -4,30 +4,47 @@ from importlib import resources
 from typing import Any
 
 from ffml.audit.record import planned_rounds
+from ffml.base import SensitiveColumn
+from ffml.recipe.asked import asked_bounds
 from ffml.report import _facts, _gaps, _recipe, _tables, _words, answer, numbers
-from ffml.report._curves import constraint_charts, metric_charts, reliability_chart
-from ffml.report._evidence import evidence_charts
-from ffml.report._figures import figure as _figure
-from ffml.report._figures import lines as _lines
+from ffml.report._counts import round_tables
+from ffml.report._pictures import (
+    group_pictures,
+    moved_pictures,
+    reliability_picture,
+    research_pictures,
+)
 from ffml.report._tiles import tiles, verdicts
 from ffml.report._view import RunView
+from ffml.report.charts import SCRIPT, STYLE
 from ffml.report.notes import warning_lines
 
 
 def render(run: RunView) -> str:
-    """Return the page. Everything but our own SVG is escaped."""
-    from jinja2 import Environment, StrictUndefined
+    """Return the page."""
+    return fill("template.html", _context(run))
 
-    source = resources.files("ffml.report").joinpath("template.html").read_text(encoding="utf-8")
+
+def fill(body: str, context: dict[str, Any]) -> str:
+    """Fill a template. Everything but our own charts is escaped."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    files = resources.files("ffml.report")
+    source = files.joinpath("template.html").read_text(encoding="utf-8")
+    if body != "template.html":  # another body below the same head
+        source = source.partition("<main>")[0] + files.joinpath(body).read_text(encoding="utf-8")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(source).render(_context(run))
+    ours: dict[str, Any] = {"chart_style": Markup(STYLE), "chart_script": Markup(SCRIPT)}
+    for name in ("pictures", "research"):
+        ours[name] = [Markup(picture) for picture in context.get(name, ())]
+    return environment.from_string(source).render(context | ours)
 
 
 def _context(run: RunView) -> dict[str, Any]:
-    config, constraint_curves = run.config, constraint_charts(run)
-    listed = _tables.last_places(run)
+    config, listed = run.config, _tables.last_places(run)
     return {
         "title": f"{config.get('method')} on {_words.data_name(run)}",
         "date": str(config.get("created") or "")[:10],
@@ -44,7 +61,7 @@ def _context(run: RunView) -> dict[str, Any]:
         "answer_rows": answer.rows(run.summary),
         "behind": _words.behind_paragraph(run),
         "tiles": tiles(run),
-        "reliability": _reliability(run),
+        "reliability": _words.reliability_sentence(run),
         "constraints": run.constraints,
         "group_tables": _tables.group_tables(run),
         "worst": _tables.worst_tasks(run),
@@ -54,33 +71,26 @@ def _context(run: RunView) -> dict[str, Any]:
         "listed_rounds": len(listed) if len(listed) < len(run.rounds) else None,
         "constraint_rows": _tables.constraint_rows(run, listed),
         "settings": _settings(run),
-        "metric_figures": [
-            _figure(chart) for chart in (*metric_charts(run), *evidence_charts(run))
-        ],
-        "constraint_figures": [_figure(chart) for chart in constraint_curves],
-        "constraint_legend": [
-            line | row
-            for line, row in zip(
-                _lines(constraint_curves[:1]), _tables.constraint_totals(run), strict=True
-            )
-        ],
+        "constraint_totals": _tables.constraint_totals(run),
+        "pictures": _pictures(run),
+        "research": research_pictures(run),
     }
 
 
-def _reliability(run: RunView) -> dict[str, Any] | None:
-    """Return the chart of probabilities, its words and its table, if the run has counted them."""
-    chart = reliability_chart(run)
-    if chart is None:
-        return None
-    rows = [
-        {
-            "people": numbers.whole(one["people"]),
-            "probability": numbers.rate(one["probability"]),
-            "label_share": numbers.rate(one["label_share"]),
-        }
-        for one in run.summary["reliability"]["bins"]
-    ]
-    return {"figure": _figure(chart), "words": _words.reliability_sentence(run), "rows": rows}
+def _pictures(run: RunView) -> list[str]:
+    """Draw what everybody should see, in the order of the page."""
+    found = round_tables(run)
+    favourable = run.summary["answer"]["favourable"]
+    bounds = (run.config.get(name) for name in ("max_gap", "min_ratio"))
+    drawn = group_pictures(
+        {name: counts for name, (_, counts) in found.items()},
+        [SensitiveColumn(name, tuple(groups)) for name, (groups, _) in found.items()],
+        run.rounds.text("task"),
+        asked_bounds(run.config.get("notions") or [], *bounds),
+        favourable,
+    )
+    drawn += moved_pictures(run.summary.get("moved") or {}, favourable)
+    return [*drawn, *filter(None, [reliability_picture(run)])]
 
 
 def _settings(run: RunView) -> list[dict[str, Any]]:

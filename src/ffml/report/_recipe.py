@@ -5,6 +5,7 @@ from typing import Any
 
 from ffml.report._view import RunView
 
+WITH_GROUPS = "known when people are decided about: each group has a threshold of its own"
 PARTS = {"inner": "Adaptation (inner)", "outer": "Learning (outer)", "model": "Model"}
 
 
@@ -20,9 +21,19 @@ def recipe_facts(run: RunView) -> dict[str, Any]:
         "Method": config.get("method"),
         **(parts | {PARTS["model"]: config.get("model")}),
         "Wrappers": config.get("wrappers"),
+        "Protected columns": WITH_GROUPS if _with_groups(run) else None,
     }
     given = {n: v for n, v in (recipe.get("settings") or {}).items() if n not in PARTS}
     return {name: value for name, value in facts.items() if value not in (None, [])} | given
+
+
+def use_of_groups(run: RunView) -> str:
+    """Say whether decisions look at the group that a person is of."""
+    return WITH_GROUPS if _with_groups(run) else "not as an input of a prediction"
+
+
+def _with_groups(run: RunView) -> bool:
+    return bool((run.config.get("run") or {}).get("decide_with_groups"))
 
 
 def wrapper_lines(run: RunView) -> list[str]:

@@ -1,6 +1,6 @@
 """The answer in words and as rows of a table, for terminal, report and model card alike."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ffml.metrics import phrases, words
@@ -22,6 +22,9 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
     said = words.sentences(summary["answer"])
     if found := summary.get("without_fairness"):
         said.append(_without_sentence(found))
+    favourable = summary["answer"]["favourable"]
+    for column, groups in (summary.get("moved") or {}).items():
+        said.append(_moved_sentence(column, groups, favourable))
     extra = summary.get("extra", {})
     return said + ([_trust_sentence(extra["trust"])] if "trust" in extra else [])
 
@@ -40,6 +43,24 @@ def _trust_sentence(trust: float) -> str:
         f"Adapting to each task pays: each of its labels counts as much as {trust:g} of the tasks "
         "before."
     )
+
+
+def _moved_sentence(column: str, groups: Sequence[Mapping[str, Any]], favourable: str) -> str:
+    """Say how many decisions fairness changed, by group and direction.
+
+    >>> _moved_sentence("sex", [{"group": "F", "people": 9, "towards": 2, "away": 1}], "approved")
+    'Fairness changed 3 of 9 decisions (by sex): of F 2 to approved and 1 away from it.'
+    """
+    moved = [g for g in groups if g["towards"] + g["away"]]
+    moved = sorted(moved, key=lambda g: -g["towards"] - g["away"])[:MOST_GROUPS]
+    total = sum(g["towards"] + g["away"] for g in groups)
+    decided = phrases.were_decided(favourable).removeprefix("were ")
+    each = [
+        f"{g['group']} {g['towards']:,} to {decided} and {g['away']:,} away from it" for g in moved
+    ]
+    people = sum(g["people"] for g in groups)
+    said = "; of ".join(each)
+    return f"Fairness changed {total:,} of {people:,} decisions (by {column}): of {said}."
 
 
 def _without_sentence(found: Mapping[str, Any]) -> str:

@@ -1,32 +1,25 @@
 """The page of an audit: the answer first, then gaps, curves and groups."""
 
-from importlib import resources
 from pathlib import PurePath
 from typing import Any
+
+import numpy as np
 
 from ffml import metrics
 from ffml.audit import Audit
 from ffml.audit.gate import to_document
 from ffml.metrics.phrases import asked_words
 from ffml.metrics.words import labels_sentence
-from ffml.report._audit_charts import audit_charts, gaps_with_intervals
-from ffml.report._figures import figure
 from ffml.report._gaps import NOTIONS, gap_cells
+from ffml.report._page import fill
+from ffml.report._pictures import Z, group_pictures
 from ffml.report._tables import MAX_ROUNDS
 from ffml.report.numbers import counted, interval, listed, points, points_interval, rate
 
 
 def render_audit(audit: Audit) -> str:
     """Return the page. It has the style and the charts of a run's report."""
-    from jinja2 import Environment, StrictUndefined
-
-    files = resources.files("ffml.report")
-    head, _, _ = files.joinpath("template.html").read_text(encoding="utf-8").partition("<main>")
-    source = head + files.joinpath("audit.html").read_text(encoding="utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(source).render(_context(audit))
+    return fill("audit.html", _context(audit))
 
 
 def _context(audit: Audit) -> dict[str, Any]:
@@ -43,7 +36,13 @@ def _context(audit: Audit) -> dict[str, Any]:
         "what": what_was_read(audit),
         "gaps": _gap_rows(audit),
         "over_time": len(decisions.tasks) > 1,
-        "figures": [figure(chart) for chart in audit_charts(audit)],
+        "pictures": group_pictures(
+            decisions.counts,
+            decisions.columns,
+            decisions.tasks,
+            audit.limits.asked(),
+            audit.answer["favourable"],
+        ),
         "columns": [_column(column) for column in audit.columns],
         "labelled": decisions.labelled_rows > 0,
         "rounds": _round_rows(audit),
@@ -100,14 +99,15 @@ def _round_rows(audit: Audit) -> dict[str, Any]:
     names, cells = [], []
     decided = audit.decisions.counts
     for column in audit.decisions.columns:
-        gap, low, high = gaps_with_intervals(decided[column.name])
+        gaps = metrics.round_gaps(decided[column.name])
+        reach = Z * np.sqrt(np.maximum(gaps.gap**2 - gaps.square, 0))
         compared = metrics.comparisons(len(column.groups), column.groups, "demographic-parity")
         for name, _, i in compared:
             names.append(f"{column.name}: {name}")
             cells.append(
                 [
-                    (points(g / 100), points_interval(a / 100, b / 100))
-                    for g, a, b in zip(gap[:, i], low[:, i], high[:, i], strict=True)
+                    (points(gap), points_interval(gap - wide, gap + wide))
+                    for gap, wide in zip(gaps.gap[:, i], reach[:, i], strict=True)
                 ]
             )
     sizes = next(iter(decided.values())).sum((1, 2, 3))
