@@ -22,7 +22,7 @@ from ffml.recipe.config import RunConfig, configure_run
 from ffml.runtime import configure
 
 LEAST_SHARE = 0.05  # of the judged people: smaller groups are not compared
-_REFIT = {"rows_per_task": 4096, "tasks_per_round": 64}
+_REFIT = {"shots": None, "rows_per_task": 4096, "tasks_per_round": 64}
 RECIPES: dict[str, dict[str, Any]] = {
     "default": {},
     "default without boosting": {"wrappers": ("evened",)},
@@ -58,6 +58,7 @@ class Cell(NamedTuple):
     notion: str
     seed: int
     small: bool
+    delay: int = 0
 
     def settings(self) -> dict[str, Any]:
         """Return the run's settings; fairlearn has a bound of its own."""
@@ -67,6 +68,8 @@ class Cell(NamedTuple):
             # fairlearn bounds each group's distance from everybody: half of a gap between two
             given["difference_bound"] = max(self.asked / 2, 0.001)
         given["judge_from"] = 2 / 3
+        if self.delay:
+            given["label_delay"] = self.delay
         return given | ({"rounds": 6, "shots": 10} if self.small else {})
 
     def file(self, folder: Path) -> Path:
@@ -82,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--asked", default="none,0.01,0.02,0.05,0.1")
     parser.add_argument("--notion", default="demographic-parity")
     parser.add_argument("--seeds", default="0-4")
+    parser.add_argument("--delays", default="0", help="labels come so many tasks later: 0,1,3,12")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--out", type=Path, default=Path("promise"))
     parser.add_argument("--small", action="store_true", help="a few rounds")
@@ -91,9 +95,10 @@ def results(arguments: argparse.Namespace) -> list[tuple[Cell, dict[str, Any]]]:
     """Run what is missing, and return what every run's last third shows."""
     recipes = arguments.recipe or ["default"]
     cells = [
-        Cell(stream, recipe, None if gap == "none" else float(gap), arguments.notion, seed, small)
-        for small in (arguments.small,)
+        Cell(stream, recipe, None if gap == "none" else float(gap), notion, seed, small, int(delay))
+        for notion, small in ((arguments.notion, arguments.small),)
         for stream in map(named, arguments.streams)
+        for delay in arguments.delays.split(",")
         for recipe in (RECIPES if "all" in recipes else recipes)
         for seed in parse_seeds(arguments.seeds)
         for gap in arguments.asked.split(",")
@@ -102,7 +107,9 @@ def results(arguments: argparse.Namespace) -> list[tuple[Cell, dict[str, Any]]]:
     together: dict[Any, list[Cell]] = {}
     for cell in cells:
         if not cell.file(arguments.out).exists():
-            together.setdefault((cell.stream.name, cell.recipe, cell.seed), []).append(cell)
+            together.setdefault((cell.stream.name, cell.delay, cell.recipe, cell.seed), []).append(
+                cell
+            )
     with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
         list(pool.map(compute, together.values(), [str(arguments.out)] * len(together)))
     return [(cell, json.loads(cell.file(arguments.out).read_text())) for cell in cells]

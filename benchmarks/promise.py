@@ -11,8 +11,8 @@ comparison in which it is largest), in which chance cancels and a bias does not;
 and accuracy; the share of positive decisions beside that of the labels. "kept" counts the seeds in
 which the long-run gap is within what was asked plus 1 point, or its interval reaches down to it,
 and likewise the typical gap plus 2 points where tasks have 200 judged people or more; "within"
-counts the seeds in which the long-run gap itself is, whatever its interval. Finished runs are kept
-in --out.
+counts the seeds in which the long-run gap itself is, whatever its interval. With --delays 0,1,3,12
+labels come so many tasks after the decision. Finished runs are kept in --out.
 """
 
 import argparse
@@ -129,16 +129,17 @@ def main() -> None:
     arguments = parser.parse_args()
     found = results(arguments)
     shown: dict[tuple[str, str], list[tuple[float, dict[str, float]]]] = {}
-    for stream in dict.fromkeys(cell.stream.name for cell, _ in found):
-        print(f"\n**{stream}** ({arguments.notion}, seeds {arguments.seeds})\n\n{HEAD}")
-        here = [(cell, result) for cell, result in found if cell.stream.name == stream]
+    for stream, delay in dict.fromkeys((cell.stream.name, cell.delay) for cell, _ in found):
+        late = f", labels {delay} tasks later" * (delay > 0)
+        print(f"\n**{stream}** ({arguments.notion}, seeds {arguments.seeds}{late})\n\n{HEAD}")
+        here = [(c, result) for c, result in found if (c.stream.name, c.delay) == (stream, delay)]
         for recipe, gap in dict.fromkeys((cell.recipe, cell.asked) for cell, _ in here):
             these = [result for cell, result in here if (cell.recipe, cell.asked) == (recipe, gap)]
             runs = [measured(result, arguments.notion, gap) for result in these]
             print(line(recipe, gap, runs, over_seeds(these, arguments.notion)))
             if gap is not None:
                 mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
-                shown.setdefault((stream, recipe), []).append((gap, mean))
+                shown.setdefault((stream + late, recipe), []).append((gap, mean))
     if arguments.figure and shown:
         draw(shown, arguments.figure)
 

@@ -202,7 +202,8 @@ def test_tasks_of_one_label_are_decided_like_it(schema, label):
 def test_halves_share_no_row_and_lose_none(schema):
     task = random_task(0, 75, schema)
     kept = first(remembered(schema, task, rows=64))
-    support, query = halves(np.random.default_rng(0), kept, 40)
+    support, query, rows = halves(np.random.default_rng(0), kept, 40)
+    np.testing.assert_array_equal(kept.x[rows], query.x)
     judging = {row.tobytes() for row in query.x}
     adapting = {row.tobytes() for row in support.x}
     assert len(judging) == len(query.x) == (kept.counts // 2).sum()

@@ -20,7 +20,7 @@ from ffml.problem.classification import fair_classification
 from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity, gap, ratio
 from ffml.wrappers import evened
-from ffml.wrappers._evened import PRIOR_ROWS
+from ffml.wrappers._label_rate import PRIOR_ROWS
 
 QUICK = partial(twp, num_steps=20, penalty=0.0, shots=20)  # no fairness of its own
 

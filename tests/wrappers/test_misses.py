@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ffml.wrappers._misses import add_misses, beyond_chance, no_misses
+from ffml.wrappers._misses import Miss, add_miss, beyond_chance, no_misses
 
 ROWS = 100.0
 
@@ -17,7 +17,7 @@ def after(biases, rows=ROWS, tasks=10, spread=0.0, memory=1.0, seed=0):
     for _ in range(tasks):
         here = biases + spread * rng.normal(size=len(biases))
         off = here + rng.normal(size=len(biases)) / np.sqrt(4 * rows)
-        misses = add_misses(misses, off[None], 1 / (4 * rows)[None], rows[None], memory)
+        misses = add_miss(misses, Miss(off, 1 / (4 * rows), rows), memory)
     return misses
 
 

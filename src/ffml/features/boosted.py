@@ -49,7 +49,7 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
     """
     at_least(1, **{"boosted.growth": growth})
     width = len(schema.features)
-    compared = schema.contrasts[:MOST_GROUPS]
+    compared = () if schema.known_groups else schema.contrasts[:MOST_GROUPS]
 
     def init() -> Boosted:
         nobody = np.zeros(())
@@ -58,11 +58,12 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
     def describe(state: Boosted, x: Array) -> np.ndarray:
         x = np.asarray(x)
         known = [forest.known for forest in state.groups]
-        logits = forests_logits((state.labels, *state.groups), x)
+        logits = forests_logits((state.labels, *state.groups), x[:, :width])
         described = np.empty((len(x), x.shape[1] + logits.shape[1]), np.float32)
-        described[:, : x.shape[1]] = x
-        described[:, x.shape[1]] = logits[:, 0]
-        described[:, x.shape[1] + 1 :] = known * expit(logits[:, 1:])
+        described[:, :width] = x[:, :width]
+        described[:, width] = logits[:, 0]
+        hints = x[:, width:] if schema.known_groups else known * expit(logits[:, 1:])
+        described[:, width + 1 :] = hints
         return described
 
     def fit(key: Array, state: Boosted, task: LabelledTask, tasks: LabelledTask) -> Boosted:
@@ -74,7 +75,7 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
         labels, *groups = fit_forests(x[:, :width], targets, weight, schema.categories or None)
         return Boosted(labels, tuple(groups), seen, seen)
 
-    hints = tuple(f"boosted {name}" for name in compared)
+    hints = schema.hints or tuple(f"boosted {name}" for name in compared)
     described = replace(schema, features=(*schema.features, "boosted"), hints=hints)
     return Features(init, fit, describe, described)
 

@@ -45,7 +45,7 @@ def leader(
     *,
     inverse_l2: float | None = None,
     trust: float | None = None,
-    shots: int = 100,
+    shots: int | None = None,
 ) -> Learner:
     """Fit a logistic regression to all tasks in memory, and adapt it to each new task.
 
@@ -68,7 +68,7 @@ def leader(
         inverse_l2: C, the smaller, the smaller the weights. None is one over the number of
             features: the more there are, the less is expected of each.
         trust: c, if it shall not be learned; 0 never adapts.
-        shots: rows of each label that a task just revealed is tried with.
+        shots: rows of each label that a task just revealed is tried with; None: all.
 
     Differs from the paper: the leader of "follow the meta leader" is best *after* adaptation;
     this one is best before, and is found exactly.
@@ -79,7 +79,7 @@ def leader(
     width = len(problem.schema.features)
     inverse_l2 = 1 / max(width, 1) if inverse_l2 is None else inverse_l2
     positive(inverse_l2=inverse_l2)
-    at_least(1, shots=shots)
+    at_least(1, shots=1 if shots is None else shots)
     at_least(0, trust=0 if trust is None else trust)
     costs = np.array(label_costs(problem.positive_weight))
     no_multiplier = np.zeros(problem.num_constraints, np.float32)
@@ -105,12 +105,15 @@ def leader(
 
     def tried(known: Leader, task: LabelledTask, key: Array) -> np.ndarray:
         """Take in how each trust would have done on a task just revealed."""
-        support, query = halves(generator(key), task, shots)
+        support, query, _ = halves(generator(key), task, shots)
         x, y, weight = rows_of(query)
         nothing_learned = not known.weights.any()
-        if nothing_learned or not 0 < y.sum() < len(y) or not np.asarray(support.mask).all():
-            return known.losses
         given = rows_of(support)
+        both = all(
+            0 < labels @ counted < counted.sum() for _, labels, counted in (given, (x, y, weight))
+        )
+        if nothing_learned or not both:
+            return known.losses
         theta, loss = known.weights, []
         for trust in TRUSTS:  # from small to large, so that each is near the one before
             theta = adapted(known, trust, *given, theta)

@@ -112,13 +112,15 @@ def task_rows(task: LabelledTask) -> Rows:
 
 
 def support_rows(support: Batch) -> Rows:
-    """Take the distinct rows of a support draw, which goes through small classes repeatedly."""
-    shots = len(support.y) // 2
-    mask, weight = np.asarray(support.mask), np.asarray(support.weight)
-    in_pool = np.rint(weight[[0, shots]] * support.pool_size).astype(int)  # rows of each label
-    distinct = np.rint((mask * support.distinct_share).reshape(2, shots).sum(1)).astype(int)
+    """Take the distinct rows of a support draw, which may go through small classes repeatedly."""
+    y, mask, weight = (np.asarray(part) for part in (support.y, support.mask, support.weight))
+    places = [np.flatnonzero((y == label) & (mask > 0)) for label in (0, 1)]
+    shares = np.array([weight[here].sum() for here in places]) / max(weight.sum(), 1e-30)
+    in_pool = np.rint(shares * support.pool_size).astype(int)  # rows of each label
+    once = np.asarray(support.distinct_share)
+    distinct = np.array([np.rint(once[here].sum()) for here in places]).astype(int)
     in_pool = np.maximum(in_pool, distinct)
-    rows = np.concatenate([label * shots + np.arange(n) for label, n in enumerate(distinct)])
+    rows = np.concatenate([here[:n] for here, n in zip(places, distinct, strict=True)])
     rate = in_pool / np.maximum(distinct, 1)  # rows that each stands for
     least = rate[distinct > 0].min(initial=np.inf)
     totals = np.rint(distinct * rate / least).astype(int)

@@ -18,6 +18,7 @@ from ffml.base import Batch, LabelledTask
 TRUSTS = np.array([0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])
 UNTRIED = 1  # the place of c = 1, with which one starts
 MEMORY = 0.95  # what a task counts beside the next one
+MOST_ROWS = 8192  # of a label that are adapted to
 HALF_TRUSTED_ROWS = 50.0  # a task judged on n rows counts n/(n + 50)
 
 
@@ -26,6 +27,7 @@ class Halves(NamedTuple):
 
     support: Batch
     query: Batch
+    rows: np.ndarray  # (n,) which rows of the task those of the query are
 
 
 def best_trust(losses: np.ndarray) -> np.ndarray:
@@ -46,23 +48,60 @@ def add_losses(losses: np.ndarray, new: np.ndarray, rows: float) -> np.ndarray:
     return MEMORY * losses + rows / (rows + HALF_TRUSTED_ROWS) * new
 
 
-def halves(rng: np.random.Generator, task: LabelledTask, shots: int) -> Halves:
-    """Split a task's rows by label: half of them judge, of the others ``shots`` are adapted to.
+def halves(rng: np.random.Generator, task: LabelledTask, shots: int | None) -> Halves:
+    """Split a task's rows by label: half of them judge, the others are adapted to."""
+    return both_halves(rng, task, shots)[0]
 
-    The support has the shape that decisions have; a label with fewer rows is gone through
-    repeatedly. The query has each of its rows once.
+
+def both_halves(
+    rng: np.random.Generator, task: LabelledTask, shots: int | None
+) -> tuple[Halves, Halves]:
+    """Split a task's rows by label; each half is adapted to while the other one judges.
+
+    The support is like those of decisions (`support_of`). The query has each of its rows once.
     """
-    counts, totals = np.asarray(task.counts), np.asarray(task.totals)
+    counts = np.asarray(task.counts)
     orders = [rng.permutation(int(n)) for n in counts]
     orders[1] = orders[1] + counts[0]
-    support = [order[: (len(order) + 1) // 2] for order in orders]
-    query = [order[(len(order) + 1) // 2 :] for order in orders]
-    size = int(totals.sum())
-    rates = totals / max(size, 1)
-    return Halves(
-        balanced_support(np.asarray(task.x), np.asarray(task.s), support, shots, rates),
-        _as_they_are(np.asarray(task.x), np.asarray(task.s), query, rates),
-    )
+    first = [order[: (len(order) + 1) // 2] for order in orders]
+    second = [order[(len(order) + 1) // 2 :] for order in orders]
+    return _split(task, first, second, shots), _split(task, second, first, shots)
+
+
+def all_judge(task: LabelledTask, shots: int | None) -> Halves:
+    """Let all rows of a task judge, and adapt to none: labels come later than decisions."""
+    negatives, positives = np.asarray(task.counts)
+    nobody = np.zeros(0, int)
+    everybody = [np.arange(negatives), negatives + np.arange(positives)]
+    return _split(task, [nobody, nobody], everybody, shots)
+
+
+def _split(
+    task: LabelledTask, support: list[np.ndarray], query: list[np.ndarray], shots: int | None
+) -> Halves:
+    x, s, totals = np.asarray(task.x), np.asarray(task.s), np.asarray(task.totals)
+    rates = totals / max(int(totals.sum()), 1)
+    given = support_of(x, s, support, shots, rates)
+    return Halves(given, _as_they_are(x, s, query, rates), np.concatenate(query))
+
+
+def support_of(
+    x: np.ndarray, s: np.ndarray, pools: list[np.ndarray], shots: int | None, rates: np.ndarray
+) -> Batch:
+    """Take rows to adapt to from the front of the pools of both labels.
+
+    Args:
+        x: features of all rows.
+        s: memberships of all rows.
+        pools: positions of the rows of label 0 and of label 1, in random order.
+        shots: rows of each label; None takes them all, up to `MOST_ROWS` of a label.
+        rates: of the labels, which the rows of each together stand for.
+    """
+    if shots is not None:
+        return balanced_support(x, s, pools, shots, rates)
+    known = sum(map(len, pools))
+    batch = _as_they_are(x, s, [pool[:MOST_ROWS] for pool in pools], rates)
+    return batch._replace(pool_size=np.int32(known))
 
 
 def balanced_support(
@@ -70,12 +109,7 @@ def balanced_support(
 ) -> Batch:
     """Take ``shots`` rows of each label from the front of its pool, which is gone through again.
 
-    Args:
-        x: features of all rows.
-        s: memberships of all rows.
-        pools: positions of the rows of label 0 and of label 1, in random order.
-        shots: rows of each label. A label without rows is masked.
-        rates: of the labels, which the rows of each together stand for.
+    A label without rows is masked.
     """
     chosen = np.concatenate([np.resize(pool if len(pool) else [0], shots) for pool in pools])
     counts = np.array([len(pool) for pool in pools])

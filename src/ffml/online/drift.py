@@ -90,7 +90,7 @@ class InputWatch(NamedTuple):
         asked = 0 if task.missing is None else len(task.x)
         return self._replace(
             rows=self.rows + len(task.x),
-            counts=self.counts + (task.x != 0).sum(0),
+            counts=self.counts + (task.x[:, : len(self.counts)] != 0).sum(0),
             missing=self.missing + known,
             asked=self.asked + asked,
             sizes=self.sizes + weights * logs,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ffml import metrics
 from ffml.base import Array, Batch, Problem, Schema, Task
-from ffml.methods.trust import balanced_support
+from ffml.methods.trust import support_of
 from ffml.metrics.labels import NO_LABELS, why_unmeasured
 from ffml.metrics.reliability import COUNTS, NUM_BINS, reliability_counts
 from ffml.online.memory import bucket
@@ -60,16 +60,16 @@ def split_rows(num_rows: int, validation_fraction: float, rng: np.random.Generat
 
 
 def support_batch(
-    task: Task, schema: Schema, rows: np.ndarray, shots: int, rng: np.random.Generator
+    task: Task, schema: Schema, rows: np.ndarray, shots: int | None, rng: np.random.Generator
 ) -> Batch:
     """Draw ``shots`` support rows of each class; a class with fewer is gone through repeatedly.
 
-    The shape is always ``2 shots``; a class without rows is masked.
+    The shape is then always ``2 shots``; a class without rows is masked. None takes all rows.
     """
     pools = [rng.permutation(rows[task.y[rows] == label]) for label in (0, 1)]
     rates = np.array([len(pool) for pool in pools]) / max(len(rows), 1)
     memberships = schema.memberships(task.groups)
-    return balanced_support(task.x, memberships, pools, shots, rates)
+    return support_of(task.x, memberships, pools, shots, rates)
 
 
 def padded_batch(task: Task, schema: Schema, rows: np.ndarray) -> Batch:

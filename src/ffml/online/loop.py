@@ -16,6 +16,7 @@ from ffml.base import (
     pair_of,
 )
 from ffml.draws import SPLIT, draws
+from ffml.methods.trust import MOST_ROWS
 from ffml.online.decide import (
     Known,
     decided_about,
@@ -107,11 +108,12 @@ def _ended(
     )
     state, learned = learn_or_wait(loop, state, task, decided)
     labels, judging = task.y[rows.support], task.y[rows.validation]
+    most = MOST_ROWS if loop.shots is None else loop.shots
     return state, Round(
         round=state.round,
         task=task.name,
         n_rows=len(task.y),
-        n_support=sum(min(loop.shots, int((labels == label).sum())) for label in (0, 1)),
+        n_support=sum(min(most, int((labels == label).sum())) for label in (0, 1)),
         n_validation=int((judging >= 0).sum()),
         n_unlabelled=int((judging < 0).sum()),
         **judgement._asdict(),

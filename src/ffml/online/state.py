@@ -44,11 +44,11 @@ class Round:
     extra: dict[str, float] = field(default_factory=dict)  # numbers of the method's own
 
 
-def check_judging(validation_fraction: float, shots: int, judge_min_rows: int) -> None:
+def check_judging(validation_fraction: float, shots: int | None, judge_min_rows: int) -> None:
     """Refuse settings of a round that cannot work."""
     if not 0 < validation_fraction < 1:
         raise FFMLError(f"validation_fraction must be between 0 and 1, got {validation_fraction}")
-    at_least(1, shots=shots)
+    at_least(1, shots=1 if shots is None else shots)
     at_least(0, judge_min_rows=judge_min_rows)
 
 
@@ -73,7 +73,7 @@ class Loop:
     features: Features | None = None  # columns to be added to what is told of people
     seed: int = 0
     validation_fraction: float = 0.5
-    shots: int = 100
+    shots: int | None = 100  # of each label; None adapts to all labelled rows
     memory_settings: MemorySettings = field(default_factory=MemorySettings)
     judge_after: int = 0
     judge_min_rows: int = 0

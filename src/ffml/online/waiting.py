@@ -21,21 +21,23 @@ class Waiting(NamedTuple):
         """Whether all labels are known."""
         return bool((self.task.y >= 0).all())
 
-    def is_due(self, round_: int, delay: int, shots: int) -> bool:
+    def is_due(self, round_: int, delay: int, shots: int | None) -> bool:
         """Tell whether it is time to learn from it, after the decision of a round."""
         return (
             not self.learned and self.round + delay <= round_ and enough_labels(self.task.y, shots)
         )
 
 
-def enough_labels(labels: np.ndarray, shots: int) -> bool:
+def enough_labels(labels: np.ndarray, shots: int | None) -> bool:
     """Tell whether a task can be learned from: all its labels, or half of them and 2 × shots.
+
+    Where all rows are adapted to (None), it is half of them and 200.
 
     >>> enough_labels(np.array([0, 1, 1, -1]), shots=1), enough_labels(np.array([0, -1]), shots=1)
     (True, False)
     """
-    known = int((labels >= 0).sum())
-    return 0 < known == len(labels) or (2 * known >= len(labels) and known >= 2 * shots)
+    known, needed = int((labels >= 0).sum()), 2 * (100 if shots is None else shots)
+    return 0 < known == len(labels) or (2 * known >= len(labels) and known >= needed)
 
 
 def labelled_rows(task: Task) -> Task:

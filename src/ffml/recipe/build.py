@@ -16,7 +16,7 @@ from ffml.recipe.config import RunConfig, check_settings
 from ffml.recipe.plugins import restore_plugins
 from ffml.recipe.recipes import build_features, build_method, build_problem, step_sizes
 from ffml.recipe.sources import open_stream
-from ffml.tables import Source, TableStream
+from ffml.tables import Source, TableStream, with_groups
 from ffml.tables.scaling import RunningScaler
 
 # To build a learner without data, and so to find out whether its settings will do.
@@ -139,6 +139,8 @@ def assemble(
                 "data sets are; leave it out for a table of your own"
             )
         stream = augmented(stream, config.augment_to, config.seed)
+    if config.decide_with_groups:
+        stream = with_groups(stream)
     built = (functions or build_for)(config, stream.schema)
     loop = build_loop(config, built, stream.schema, last_unjudged_round(config, stream))
     watch = InputWatch.of(stream.preprocessor) if isinstance(stream, TableStream) else None

@@ -29,7 +29,7 @@ class RunConfig:
         seed: draws the order of tasks, the splits and the starting point.
         rounds: stop after so many tasks; None plays all.
         validation_fraction: part of each task that is decided about and judged.
-        shots: rows drawn of each class, for adapting and for learning.
+        shots: rows drawn of each class, for adapting and for learning; None takes all.
         tasks_per_round: |U|, most tasks that a round learns from.
         rows_per_task: most rows kept of a task.
         memory_policy: which tasks are kept: all, recent or reservoir (a uniform sample).
@@ -38,6 +38,8 @@ class RunConfig:
         judge_from: share of the stream that is only learned from, and not judged.
         judge_min_rows: rounds with fewer rows to judge are only learned from.
         label_delay: labels are known so many rounds after their decision, and not used before.
+        decide_with_groups: groups are known when people are decided about, and prices may go by
+            them; off, decisions never look at a group.
         plugins: files with parts of one's own, by path with their SHA-256.
     """
 
@@ -50,7 +52,7 @@ class RunConfig:
     seed: int = 0
     rounds: int | None = None
     validation_fraction: float = 0.5
-    shots: int = 100
+    shots: int | None = 100
     tasks_per_round: int = 32
     rows_per_task: int = 1024
     memory_policy: str = "reservoir"
@@ -59,6 +61,7 @@ class RunConfig:
     judge_from: float = 0.0
     judge_min_rows: int = 0
     label_delay: int = 0
+    decide_with_groups: bool = False
     plugins: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -95,6 +98,8 @@ def check_settings(config: RunConfig) -> None:
     refuse_large(own | config.data_options)
     _check_asked(config)
     check_recipe(config.recipe)
+    if config.decide_with_groups and "evened" not in config.recipe.wrappers:
+        raise FFMLError("decide_with_groups is for prices by group; add the wrapper evened")
 
 
 def _check_asked(config: RunConfig) -> None:

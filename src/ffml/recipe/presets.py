@@ -22,6 +22,7 @@ _META: dict[str, Any] = {
 _DEFAULT: dict[str, dict[str, Any]] = {
     "leader": {
         "wrappers": ("evened", "boosted"),
+        "shots": None,  # all labelled rows of a task; 100 of each class are the paper's protocol
         "tasks_per_round": 64,
         "rows_per_task": 4096,
     },

@@ -126,18 +126,18 @@ def build_problem(
     return fair_classification(schema, model, *constraints, **_own(recipe, "problem"))
 
 
-def build_method(recipe: Recipe, shots: int) -> Method:
+def build_method(recipe: Recipe, shots: int | None) -> Method:
     """Put the method together: its parts, its settings, and the wrappers around it."""
     check_recipe(recipe)
     factory = METHODS[recipe.method]
     slots = DEFAULT_PARTS.get(recipe.method, {})
     parts = {slot: _part(recipe, slot, PARTS[slot]) for slot in slots}
     own = {k: v for k, v in recipe.settings.items() if "." not in k and k not in (*slots, "model")}
-    method: Method = partial(factory, **parts, **own, **_shots(factory, shots))
+    method: Method = partial(factory, **parts, **own, **_shots(recipe.method, factory, shots))
     for name in recipe.wrappers:
         if name != recipe.features:
             wrapper = WRAPPERS[name]
-            method = wrapper(method, **_own(recipe, name), **_shots(wrapper, shots))
+            method = wrapper(method, **_own(recipe, name), **_shots(name, wrapper, shots))
     return method
 
 
@@ -168,8 +168,13 @@ def _own(recipe: Recipe, owner: str) -> dict[str, Any]:
     return {k.removeprefix(start): v for k, v in recipe.settings.items() if k.startswith(start)}
 
 
-def _shots(factory: Callable[..., Any], shots: int) -> dict[str, int]:
-    return {"shots": shots} if "shots" in inspect.signature(factory).parameters else {}
+def _shots(name: str, factory: Callable[..., Any], shots: int | None) -> dict[str, Any]:
+    taken = inspect.signature(factory, eval_str=True).parameters.get("shots")
+    if taken is None:
+        return {}
+    if shots is None and taken.annotation is int:
+        raise FFMLError(f"{name} learns from as many rows of each class; give shots, such as 100")
+    return {"shots": shots}
 
 
 def _settings_of(factory: Callable[..., Any]) -> Iterator[tuple[str, Setting]]:

@@ -13,6 +13,7 @@ def schema_document(schema: Schema) -> dict[str, Any]:
         "sensitive": [{"name": c.name, "groups": list(c.groups)} for c in schema.sensitive],
         "label": schema.label,
         "categories": [list(places) for places in schema.categories],
+        **({"known_groups": True} if schema.known_groups else {}),
     }
 
 
@@ -21,4 +22,5 @@ def schema_from(document: Mapping[str, Any]) -> Schema:
     columns = tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in document["sensitive"])
     categories = tuple(map(tuple, document.get("categories", ())))
     features = tuple(document["features"])
-    return Schema(features, columns, document["label"], categories=categories)
+    schema = Schema(features, columns, document["label"], categories=categories)
+    return schema.with_known_groups() if document.get("known_groups") else schema

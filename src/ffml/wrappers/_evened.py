@@ -7,6 +7,7 @@ decisions about them can be estimated beforehand, and decisions changed until it
 (`ffml.wrappers._pricing`). Labels and groups of these people are never looked at.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,16 @@ from ffml.base import (
 )
 from ffml.border import at_least, at_most
 from ffml.draws import generator
-from ffml.methods.trust import Halves, halves
+from ffml.methods.trust import Halves, all_judge, both_halves
+from ffml.wrappers._chance import Trial, miss_of, parts_by_chance, variance_of_sum
+from ffml.wrappers._label_rate import (
+    SHIFTS,
+    best_shift,
+    label_rate,
+    moved,
+    shift_to,
+    try_shifts,
+)
 from ffml.wrappers._membership import (
     Membership,
     learn_membership,
@@ -33,23 +43,21 @@ from ffml.wrappers._membership import (
     of_task,
     try_trusts,
 )
-from ffml.wrappers._misses import Misses, add_misses, no_misses
+from ffml.wrappers._misses import Misses, add_miss, no_misses
 from ffml.wrappers._people import (
     People,
     expected,
-    gaps_met,
     observed,
     places,
     rows_behind,
     weighed,
 )
 from ffml.wrappers._pricing import Correction, Prices, priced, smallest_prices
-from ffml.wrappers._thresholds import threshold_of
+from ffml.wrappers._thresholds import Threshold, threshold_of
 from ffml.wrappers._wrap import wrap
 from ffml.wrappers.host import on_host
 
-FRESH_SPLITS = 4  # of a task just revealed: how often it is split to see how far off gaps were
-PRIOR_ROWS = 20.0  # a task's label rate is mixed with that of all tasks, which counts so many rows
+FRESH_SPLITS = 2  # of a task just revealed: how often it is halved to see how far off gaps were
 CERTAIN = 1e-6  # scores nearer to 0 or 1 than that are taken for it: logits stay finite
 
 
@@ -58,7 +66,9 @@ class Known(NamedTuple):
 
     membership: Membership
     labels: np.ndarray  # (2,) rows of each label so far
-    misses: Misses
+    misses: Misses  # of decisions that were adapted to labelled rows of their task
+    late: Misses  # of those made before any label of the task was there
+    shifts: np.ndarray  # (shifts,) losses, see `ffml.wrappers._label_rate`
 
 
 class Evened(NamedTuple):
@@ -73,12 +83,16 @@ class EvenedParams(NamedTuple):
 
     params: Params
     groups: np.ndarray  # (columns + 2, contrasts) how features and labels tell groups here
-    label_rate: np.ndarray  # () π
+    label_rate: np.ndarray  # () π, by which logits become probabilities
     prices: Prices
 
 
 def evened(
-    method: Method, *, threshold: str = "balanced", memory: float | None = 0.9, shots: int = 100
+    method: Method,
+    *,
+    threshold: str = "balanced",
+    memory: float | None = 0.9,
+    shots: int | None = 100,
 ) -> Method:
     """Put a price on each group's rate, so that decisions about new people keep the bounds.
 
@@ -100,7 +114,7 @@ def evened(
             "rate=0.2" (the highest 20 %), or a probability.
         memory: what a task counts in the correction of expected gaps beside the next one. None
             takes expected gaps as they are, which is optimal post-processing as published.
-        shots: rows of each class that a task just met is tried with.
+        shots: rows of each class that a task just met is tried with; None takes all.
 
     Reference: Xian & Zhao, "A Unified Post-Processing Framework for Group Fairness in
     Classification", 2024; Zeng, Dobriban & Cheng, "Bayes-Optimal Classifiers under Group Fairness",
@@ -113,50 +127,54 @@ def evened(
     def wrapped(problem: Problem) -> Learner:
         learner = on_host(method(problem))
         entries, names = problem.num_constraints, np.array(places(problem).names)
+        told = problem.schema.known_groups  # or groups are estimated
 
         def own(inner: Any) -> Evened:
             membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
-            return Evened(inner, Known(membership, np.zeros(2), no_misses(entries)))
+            nothing = no_misses(entries)
+            return Evened(
+                inner, Known(membership, np.zeros(2), nothing, nothing, np.zeros(len(SHIFTS)))
+            )
 
         def knowledge(state: Evened) -> Evened:
             return state._replace(inner=learner.knowledge(state.inner))
 
         def adapt(evened: Evened, support: Batch) -> EvenedParams:
-            known = evened.known
+            known, asked = evened.known, support.unlabelled
             params = learner.adapt(evened.inner, support)
-            rate = _label_rate(known, support)
-            groups = of_task(known.membership, support)
-            asked = support.unlabelled
+            groups = groups_of(known, support)
             x, weight = (support.x, support.weight) if asked is None else asked
             weight = np.asarray(weight, float)
-            people = described(params, groups, rate, x)
+            rate = label_rate(known.labels, support)
             cut = goal(rate, problem.positive_weight)
-            positive = people.p > cut(people.p, weight)
-            selected = weight @ positive / max(weight.sum(), 1e-30)
-            own = own_rows(known, params, rate, support, selected)
+            if not np.any(support.weight):
+                by = shift_to(rate, at_rate(params, rate, x), weight)
+                rate = moved(rate, best_shift(known.shifts) * by)
+            people = described(params, groups, rate, x)
+            own = own_rows(evened, rate, support, cut)
             prices = smallest_prices(problem, people, weight, own, cut)
             return EvenedParams(params, groups, np.asarray(rate), prices)
 
-        def own_rows(
-            known: Known, params: Params, rate: float, support: Batch, selected: float
-        ) -> Correction:
-            real = observed(problem, support)
-            rows = both_halves(known, params, rate, support)
-            drawn_once = float(np.mean(support.distinct_share))
-            behind = drawn_once * rows_behind(real)
-            chance = selected * (1 - selected) / np.maximum(behind, 1e-9)
-            spread = known.misses.spread
-            certain = (behind > 0) * spread / (spread + chance + 1e-12)
-            weight = np.asarray(support.weight, float)
-            return Correction(known.misses.bias, certain, rows, weight, real)
+        def own_rows(evened: Evened, rate: float, support: Batch, cut: Threshold) -> Correction:
+            """Say how far off gaps are, by earlier tasks and by the labelled rows of this one."""
+            known, real = evened.known, observed(problem, support)
+            misses = known.misses if np.any(support.weight) else known.late
+            rows, weight = both_halves_of(evened, rate, support), np.asarray(support.weight, float)
+            positive = 1.0 * (rows.p > cut(rows.p, weight))
+            once = np.asarray(support.mask * support.distinct_share)[:, None]
+            parts = parts_by_chance(positive, real, weighed(rows, weight))
+            drawn = max(float(once.mean()) if len(once) else 0.0, 1e-9)
+            chance = variance_of_sum(parts) / drawn
+            certain = (rows_behind(real) > 0) * misses.spread / (misses.spread + chance + 1e-12)
+            return Correction(misses.bias, certain, rows, weight, real)
 
-        def both_halves(known: Known, params: Params, rate: float, support: Batch) -> People:
-            """Expect of each half of the labelled rows what the other half tells of groups."""
-            first = _first_half(support)
-            parts = []
+        def both_halves_of(evened: Evened, rate: float, support: Batch) -> People:
+            """Expect of each half of the labelled rows what the other half tells."""
+            first, parts = _first_half(support), []
             for here in (first, ~first):
                 others = support._replace(mask=support.mask * ~here, weight=support.weight * ~here)
-                groups = of_task(known.membership, others)
+                params = learner.adapt(evened.inner, others._replace(unlabelled=None))
+                groups = groups_of(evened.known, others)
                 parts.append(described(params, groups, rate, support.x))
             picked = (
                 np.where(first.reshape(-1, *[1] * (a.ndim - 1)), a, b)
@@ -164,14 +182,17 @@ def evened(
             )
             return People(*picked)
 
+        def groups_of(known: Known, support: Batch) -> np.ndarray:
+            return known.membership.weights if told else of_task(known.membership, support)
+
         def described(params: Params, groups: np.ndarray, rate: float, x: Array) -> People:
-            return expected(problem, groups, at_rate(params, rate, x), np.asarray(x))
+            p = expit(np.clip(at_rate(params, rate, x), -30, 30))
+            return expected(problem, groups, p, np.asarray(x))
 
         def at_rate(params: Params, rate: float, x: Array) -> np.ndarray:
-            """Turn logits of labels drawn evenly into probabilities at the task's label rate."""
+            """Turn logits of labels drawn evenly into those at the task's label rate."""
             logits = np.asarray(learner.predict(params, np.asarray(x)).logits, float)
-            prior = logit(rate) - np.log(problem.positive_weight)
-            return expit(np.clip(logits + prior, -30, 30))
+            return logits + logit(rate) - np.log(problem.positive_weight)
 
         def people_of(params: EvenedParams, x: Array) -> People:
             return described(params.params, params.groups, float(params.label_rate), x)
@@ -185,37 +206,51 @@ def evened(
             logits = np.where(above, logits.clip(CERTAIN), logits.clip(max=0)).astype(np.float32)
             return Prediction(logits, people.p, _logit(people.p) - _logit(prices.unpriced))
 
-        def off_by(evened: Evened, parts: Halves) -> tuple[np.ndarray, ...]:
-            """Return how far gaps are from what is expected, its chance, the rows behind it, and of
-            which groups features tell enough.
-            """
-            support, query = parts
+        def tried(evened: Evened, parts: Halves) -> tuple[Trial, np.ndarray]:
+            """Decide about people of a revealed task as before; say which groups have prices."""
+            support, query, rows = parts
             params = adapt(evened, support._replace(unlabelled=Unlabelled(query.x, query.weight)))
-            people, real = people_of(params, query.x), observed(problem, query)
-            positive = 1.0 * (priced(problem, params.prices, people) > params.prices.threshold)
-            share = query.weight / query.weight.sum()
-            rows, mean = rows_behind(real), positive @ share
-            off = gaps_met(positive, real) - gaps_met(positive, weighed(people, share))
-            chance = mean * (1 - mean) / np.maximum(rows, 1e-9)
-            return off, chance, rows, params.prices.told
+            people, prices = people_of(params, query.x), params.prices
+            positive = 1.0 * (priced(problem, prices, people) > prices.threshold)
+            expectation = weighed(people, query.weight)
+            return Trial(rows, positive, observed(problem, query), expectation), prices.told
+
+        def try_misses(evened: Evened, splits: Sequence[Halves], size: int) -> tuple[Known, dict]:
+            """Take in how far off gaps would have been, with labels of the task and without."""
+            known = evened.known
+            if not entries or memory is None:
+                return known, {}
+            *adapted, (late, _) = (tried(evened, parts) for parts in splits)
+            now = miss_of([trial for trial, _ in adapted], size)
+            priceable = np.any([these for _, these in adapted], 0)
+            known = known._replace(
+                misses=add_miss(known.misses, now, memory),
+                late=add_miss(known.late, miss_of([late], size), memory),
+            )
+            return known, {f"untold {name}": 1.0 for name in names[~priceable]}
+
+        def try_rate(evened: Evened, late: Halves) -> np.ndarray:
+            """Take in how the label rate of a task without labelled rows is best told."""
+            rate = label_rate(evened.known.labels, late.support)
+            params = learner.adapt(evened.inner, late.support)
+            logits = at_rate(params, rate, late.query.x)
+            return try_shifts(evened.known.shifts, logits, rate, late.query)
 
         def update(key: Array, state: Evened, task: LabelledTask, tasks: LabelledTask):
-            known, rng, untold = state.known, generator(key), {}
-            splits = [halves(rng, task, shots) for _ in range(FRESH_SPLITS)]
-            if known.labels.any() and len(splits[0].query.y):
-                if entries and memory is not None:
-                    found = [off_by(knowledge(state), parts) for parts in splits]
-                    off, chance, rows, told = map(np.array, zip(*found, strict=True))
-                    untold = {f"untold {name}": 1.0 for name in names[~told.any(0)]}
-                    misses = add_misses(known.misses, off, chance, rows, memory)
-                    known = known._replace(misses=misses)
-                losses = try_trusts(known.membership, splits[0])
-                known = known._replace(membership=known.membership._replace(losses=losses))
+            known, rng = state.known, generator(key)
+            untold: dict[str, float] = {}
+            splits = [part for _ in range(FRESH_SPLITS) for part in both_halves(rng, task, shots)]
+            if known.labels.any() and all(len(part.query.y) for part in splits):
+                now, late = knowledge(state), all_judge(task, shots)
+                known, untold = try_misses(now, [*splits, late], int(np.sum(task.counts)))
+                known = known._replace(shifts=try_rate(now, late))
+                if not told:
+                    losses = try_trusts(known.membership, splits[0])
+                    known = known._replace(membership=known.membership._replace(losses=losses))
             inner, info = learner.update(key, state.inner, task, tasks)
-            known = known._replace(
-                membership=learn_membership(known.membership, tasks),
-                labels=known.labels + np.asarray(task.totals),
-            )
+            known = known._replace(labels=known.labels + np.asarray(task.totals))
+            if not told:
+                known = known._replace(membership=learn_membership(known.membership, tasks))
             return Evened(inner, known), info._replace(extra={**(info.extra or {}), **untold})
 
         return wrap(
@@ -233,19 +268,13 @@ def evened(
 
 def _first_half(support: Batch) -> np.ndarray:
     """Mark half of the labelled rows; a row that was drawn several times is in one half."""
-    shots = len(support.y) // 2
-    distinct = np.rint(np.asarray(support.distinct_share)[[0, -1]] * shots).astype(int)
-    places = [np.arange(shots) % max(n, 1) for n in distinct]
-    return np.concatenate(places) % 2 == 0
-
-
-def _label_rate(known: Known, support: Batch) -> float:
-    """Estimate the task's rate of label 1 from its labelled rows and from the tasks before."""
-    everywhere = (known.labels[1] + 1) / (known.labels.sum() + 2)
-    total = float(np.sum(support.weight))
-    own = float(support.weight @ support.y) / total if total > 0 else 0.0
-    rows = float(support.pool_size) if total > 0 else 0.0
-    return float(np.clip((rows * own + PRIOR_ROWS * everywhere) / (rows + PRIOR_ROWS), 1e-3, 0.999))
+    first = np.zeros(len(support.y), bool)
+    for label in (0, 1):
+        here = np.flatnonzero(np.asarray(support.y) == label)
+        once = np.asarray(support.distinct_share)[here]
+        distinct = int(np.rint(once.sum()))
+        first[here] = np.arange(len(here)) % max(distinct, 1) % 2 == 0
+    return first
 
 
 def _logit(score: np.ndarray) -> np.ndarray:

@@ -87,7 +87,7 @@ def shares(weights: np.ndarray, x: Array, y: float) -> np.ndarray:
 
 def try_trusts(known: Membership, parts: Halves) -> np.ndarray:
     """Take in how each trust would have done on a task just revealed, by squared errors."""
-    support, query = parts
+    support, query, _ = parts
     if not len(query.y) or not np.asarray(support.mask).any():
         return known.losses
     z = _regressors(known, query.x, query.y)

@@ -78,25 +78,21 @@ def no_misses(entries: int) -> Misses:
     return Misses(*(np.zeros(entries) for _ in Misses._fields))
 
 
-def add_misses(
-    misses: Misses, off: np.ndarray, chance: np.ndarray, rows: np.ndarray, memory: float
-) -> Misses:
-    """Take in one more task, split several times: ``(splits, m)`` each.
+class Miss(NamedTuple):
+    """How far off gaps were on one task ``(m,)``."""
 
-    Args:
-        misses: of the tasks before.
-        off: d.
-        chance: its variance by chance.
-        rows: that it rests on.
-        memory: what the tasks before still count beside it.
-    """
-    total = np.maximum(rows.sum(0), 1e-30)
-    mean, noise = (rows * off).sum(0) / total, (rows * chance).sum(0) / total
-    square = (rows * off**2).sum(0) / total - noise
-    weight = np.asarray(task_precision(rows.mean(0)))
+    off: np.ndarray  # d
+    chance: np.ndarray  # its variance by chance
+    rows: np.ndarray  # that it rests on
+
+
+def add_miss(misses: Misses, miss: Miss, memory: float) -> Misses:
+    """Take in one more task; those before count ``memory`` times as much as they did."""
+    off, chance, rows = miss
+    weight = np.asarray(task_precision(rows))
     return Misses(
-        total=memory * misses.total + weight * mean,
-        square=memory * misses.square + weight * square,
+        total=memory * misses.total + weight * off,
+        square=memory * misses.square + weight * (off**2 - chance),
         weight=memory * misses.weight + weight,
-        chance=memory**2 * misses.chance + weight**2 * noise,
+        chance=memory**2 * misses.chance + weight**2 * chance,
     )

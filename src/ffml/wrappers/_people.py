@@ -60,7 +60,7 @@ def expected(problem: Problem, weights: np.ndarray, p: np.ndarray, x: np.ndarray
     everyone = np.ones(len(x))
     by_label = []
     for label in (0.0, 1.0):
-        s = _adding_up(problem.schema, shares(weights, x, label))
+        s = _memberships(problem.schema, weights, x, label)
         batch = Batch(x, label * everyone, s, everyone, everyone, len(x))
         by_label.append(observed(problem, batch))
     negative, positive = by_label
@@ -70,6 +70,13 @@ def expected(problem: Problem, weights: np.ndarray, p: np.ndarray, x: np.ndarray
         (1 - share) * negative.inside + share * positive.inside,
         (1 - share) * negative.outside + share * positive.outside,
     )
+
+
+def _memberships(schema: Schema, weights: np.ndarray, x: np.ndarray, label: float) -> np.ndarray:
+    """Return the shares of groups: what people say of themselves, or what is told of them."""
+    if schema.known_groups:
+        return np.asarray(x, float)[:, len(schema.features) :]
+    return _adding_up(schema, shares(weights, x, label))
 
 
 def _adding_up(schema: Schema, s: np.ndarray) -> np.ndarray:
