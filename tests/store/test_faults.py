@@ -134,7 +134,7 @@ def test_places_without_a_run_and_with_one(store, address, tmp_path):
     with pytest.raises(FFMLError, match="holds no run"):
         Store.open(address + "_not" if isinstance(address, str) else tmp_path / "not")
     plain_sql(address, "update run set value = '99' where key = 'format'")
-    with pytest.raises(FFMLError, match="has format 99, this ffml reads 1; update ffml"):
+    with pytest.raises(FFMLError, match="has format 99, this ffml reads 2; update ffml"):
         Store.open(address)
 
 

@@ -1,5 +1,6 @@
 """The answer of a run, from everybody in its ledger."""
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ffml.audit.record import RunRecord, read_record
@@ -7,7 +8,7 @@ from ffml.metrics import NOTIONS
 from ffml.metrics.answer import answer
 from ffml.metrics.words import sentences
 from ffml.recipe.plain import plain
-from ffml.store import Store
+from ffml.store import Store, Transaction
 
 if TYPE_CHECKING:
     from ffml.recipe.config import RunConfig
@@ -28,14 +29,21 @@ def needs_labels(config: "RunConfig") -> bool:
     return any(NOTIONS.get(notion, (None,)) != (None,) for notion in config.notions)
 
 
-def keep_alarms(store: Store) -> None:
-    """Write alarms that were raised to the ledger: what was raised once stands."""
+def keep_alarms(store: Store, ledger: Transaction | None = None) -> None:
+    """Write alarms that were raised to the ledger: what was raised once stands.
+
+    Args:
+        store: the ledger.
+        ledger: a transaction that has begun; None: one of its own.
+    """
     record = read_record(store)
     alarms = [notion["alarm"] for notion in answer_of(record)["notions"]]
     raised = plain([one for one in alarms if one and one["round"] is not None])
-    if raised != record.raised:
-        with store.transaction("answer", "an alarm was raised") as ledger:
-            ledger.put_document("alarms", raised)
+    if raised == record.raised:
+        return
+    own = store.transaction("answer", "an alarm was raised")
+    with own if ledger is None else nullcontext(ledger) as writer:
+        writer.put_document("alarms", raised)
 
 
 def answer_of(record: RunRecord) -> Answer:

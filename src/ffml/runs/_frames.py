@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ffml.report.files import round_row
 from ffml.runs._rounds import rounds_from
 from ffml.store import Store
@@ -46,6 +48,29 @@ def decisions_frame(store: Store) -> "pd.DataFrame":
         }
     )
     return frame[frame["decision"].notna()].reset_index(drop=True)
+
+
+def rates_frame(store: Store, start: str | None, end: str | None, by: str | None) -> "pd.DataFrame":
+    """Return rates by period, protected column and group."""
+    import pandas as pd
+
+    with store.snapshot():
+        rows, cells = store.rates(start, end, by), store.cells()
+    sums: dict[tuple[str, str, str], np.ndarray] = {}
+    for period, cell, *counts in rows:
+        for column, group in cells[cell].items():
+            if group is not None:
+                before = sums.get((period, column, group), 0)
+                sums[period, column, group] = before + np.array([n or 0 for n in counts], float)
+    keys = sorted(sums)
+    frame = pd.DataFrame(keys, columns=["period", "column", "group"])
+    counts = np.array([sums[key] for key in keys]).reshape(-1, 5).T
+    people, positive, unpriced, labelled, ones = counts
+    frame["people"], frame["positive"] = people.astype(int), positive.astype(int)
+    frame["rate"], frame["unpriced"] = positive / people, unpriced / people
+    frame["labelled"] = labelled.astype(int)
+    frame["label_rate"] = np.divide(ones, labelled, np.full(len(keys), np.nan), where=labelled > 0)
+    return frame if by else frame.drop(columns="period")
 
 
 def _known(values: object) -> "pd.Series":

@@ -19,10 +19,13 @@ from ffml.tables import (
     open_data,
     open_further,
     read_late_labels,
+    with_groups,
 )
 
 if TYPE_CHECKING:
     from ffml.runs._run import Run
+
+NUMBER = "number"  # the column of decisions' numbers, as `Run.decide` returns them
 
 
 def further_tasks(
@@ -38,7 +41,8 @@ def further_tasks(
     known = Known(preprocessor, schema.sensitive, config["data"].get("labels", {}))
     source = _source(config, data, query, roles["task"])
     drop = config["run"]["data_options"].get("drop_missing", False)
-    return further_stream(source, roles, known, drop)
+    stream = further_stream(source, roles, known, drop)
+    return with_groups(stream) if schema.known_groups else stream
 
 
 def late_labels(run: "Run", data: Any, query: str | None, id: str | None) -> Labels:
@@ -60,9 +64,28 @@ def late_labels(run: "Run", data: Any, query: str | None, id: str | None) -> Lab
         known=config["data"].get("labels", {}),
         roles=roles,
     )
+    values = np.asarray(given.labels, np.int64)
+    if name == NUMBER:
+        return _by_number(run, list(given.ids), values)
     named = [task for task in given.tasks if task is not None]
     tasks = named if len(named) == len(given.tasks) else None
-    return Labels(given.ids, np.asarray(given.labels, np.int64), tasks)
+    return Labels(given.ids, values, tasks)
+
+
+def _by_number(run: "Run", texts: list[str], values: np.ndarray) -> Labels:
+    """Find people by the numbers of their decisions."""
+    if odd := next((text for text in texts if not text.isdecimal()), None):
+        raise FFMLError(f"{odd!r} is not the number of a decision; give those that decide returned")
+    numbers = [int(text) for text in texts]
+    kept = run.store.decisions(numbers=numbers, columns=("seq", "id", "task"))
+    people = {seq: (id, task) for seq, id, task in zip(*kept.values(), strict=True) if id}
+    if lost := [number for number in numbers if number not in people]:
+        raise FFMLError(
+            f"{run.store.name} has no decision {lost[0]}, or its person was forgotten "
+            f"({len(lost)} such); leave these rows out"
+        )
+    ids, tasks = zip(*(people[number] for number in numbers), strict=True)
+    return Labels(list(ids), values, list(tasks))
 
 
 def _own_data_set(run: "Run", config: Mapping[str, Any], data: Any) -> Stream:
@@ -73,7 +96,8 @@ def _own_data_set(run: "Run", config: Mapping[str, Any], data: Any) -> Stream:
             "further tasks; update goes on with runs on tables"
         )
     wanted = run_config(config["run"])
-    return open_stream(wanted.data, wanted.data_options, seed=wanted.seed)[0]
+    stream = open_stream(wanted.data, wanted.data_options, seed=wanted.seed)[0]
+    return with_groups(stream) if wanted.decide_with_groups else stream
 
 
 def _source(config: Mapping[str, Any], data: Any, query: str | None, task: str) -> Source:

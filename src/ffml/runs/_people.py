@@ -35,7 +35,8 @@ def fingerprints(task: Task, schema: Schema) -> Fingerprints:
     rows = np.zeros(len(task.y), np.uint64)
     columns = {}
     names = (*schema.features, *(column.name for column in schema.sensitive))
-    values = (*np.asarray(task.x, float).T, *np.asarray(task.groups, float).T)
+    x = np.asarray(task.x[:, : len(schema.features)], float)
+    values = (*x.T, *np.asarray(task.groups, float).T)
     with np.errstate(over="ignore"):
         for place, (name, column) in enumerate(zip(names, values, strict=True)):
             hashes = _mixed(_bits(column) + np.uint64(place + 1) * _GOLDEN)

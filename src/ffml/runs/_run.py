@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ffml.audit import gate
 from ffml.audit.record import RunRecord, read_record
 from ffml.base import FFMLError
-from ffml.store import Store, Verification, forget, verify
+from ffml.store import Store, Verification, VersionRow, forget, verify
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,7 @@ class Run:
 
     # -- what is known ---------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def config(self) -> dict[str, Any]:
         """What the run was started with."""
         return self.store.document("config")
@@ -87,6 +88,27 @@ class Run:
         from ffml.runs._frames import decisions_frame
 
         return decisions_frame(self.store)
+
+    def rates(
+        self, start: str | None = None, end: str | None = None, by: str | None = None
+    ) -> "pd.DataFrame":
+        """Rates of groups among those decided about in some time, by when they were decided about.
+
+        Only the decisions of that time are read, and nobody who decides meanwhile is waited for.
+
+        Args:
+            start: the first moment, UTC in ISO 8601 or the beginning of it (``2026-03``); None: the
+                run's first.
+            end: the moment after the last one; None: now.
+            by: "year", "month", "day" or "hour": a row for each; None: one for the whole time.
+
+        Returns:
+            A row a period, protected column and group: people, positive, rate, unpriced (the rate
+            without fairness), labelled, label_rate (of label 1 among these).
+        """
+        from ffml.runs._frames import rates_frame
+
+        return rates_frame(self.store, start, end, by)
 
     def check(self, **limits: Any) -> list[gate.Finding]:
         """Compare everybody decided about with limits, see `ffml.audit.gate.check`.
@@ -133,7 +155,8 @@ class Run:
             data: a table with ids and labels, and the run's column of tasks (or of time) if ids
                 come again in other tasks: a path, a database's address or a data frame.
             query: for a database.
-            id: its column of ids; None is the run's own.
+            id: its column of ids; None is the run's own. ``"number"`` finds people by the number
+                that `decide` returned, whatever their task.
             correct: take labels that contradict earlier ones as corrections. Both are kept, the
                 newer one counts, and what was learned from the earlier one stays learned.
         """
@@ -153,6 +176,7 @@ class Run:
         query: str | None = None,
         support: Any = None,
         together: bool = False,
+        key: str | None = None,
     ) -> "pd.DataFrame":
         """Decide about people by what was learned so far.
 
@@ -169,26 +193,69 @@ class Run:
             query: for a database.
             support: labelled rows of the same population, to adapt to.
             together: find prices on these very people, who come as one task.
+            key: of the request. The same request under the same key is one decision, whichever
+                process it comes to and whatever was learned in between.
 
         Returns:
-            A row a person: id, task, probability, decision.
+            A row a person: id, task, probability, decision, the version that decided, and the
+            decision's number in the ledger if it was recorded.
         """
         from ffml.runs._decide import decide_people
 
-        return decide_people(self, people, task, record, query, support, together)
+        return decide_people(
+            self,
+            people,
+            task=task,
+            record=record,
+            query=query,
+            support=support,
+            together=together,
+            key=key,
+        )
+
+    # -- versions --------------------------------------------------------------------------------
+
+    @property
+    def versions(self) -> list[VersionRow]:
+        """All versions of the learner: when they were learned, which can decide, which does."""
+        return self.store.versions()
+
+    def promote(self, number: int | None = None) -> int:
+        """Let a version decide from now on, whatever is learned; return its number.
+
+        The newest three versions can be promoted, and those that were before.
+
+        Args:
+            number: the version; None: always the newest one, as in a new run.
+        """
+        with self.store.transaction("promote", f"version {number or 'newest'}") as ledger:
+            ledger.promote(number)
+        return self.store.deciding
+
+    def roll_back(self) -> int:
+        """Let the version decide that can and came before the one that does; return its number."""
+        with self.store.transaction("promote", "roll back") as ledger:
+            rows, now = self.store.versions(), self.store.deciding
+            before = [row.number for row in rows if row.kept and row.number < now]
+            if not before:
+                raise FFMLError(f"no version before {now} has kept its state; promote another")
+            ledger.promote(before[-1])
+            ledger.what = f"roll back from version {now} to {before[-1]}"
+        return before[-1]
 
     # -- views -----------------------------------------------------------------------------------
 
     def model(self) -> "SavedModel":
-        """What decisions need of the newest version."""
+        """What decisions need of the version that decides."""
         return self.scorer().model
 
     def scorer(self) -> "Scorer":
         """What decides about people who come one by one: found once a version."""
         from ffml.scoring import prepare
 
-        if self._scorer is None or self._scorer.model.version != self.store.version_number:
-            self._scorer = prepare(self.session().model())
+        number = self.store.deciding
+        if self._scorer is None or self._scorer.model.version != number:
+            self._scorer = prepare(self.session().at(number).model())
         return self._scorer
 
     def summary(self) -> dict[str, Any]:

@@ -66,6 +66,18 @@ class Session:
             session.version = newest.number
         return session
 
+    def at(self, number: int) -> "Session":
+        """Stand where a version stood, to decide as it did."""
+        if number == self.version:
+            return self
+        kept = self.store.version(number)
+        if kept is None or kept.state is None:
+            raise FFMLError(f"version {number} of {self.store.name} has no state any more")
+        first = start(self.loop, *first_inputs(self.store.document("preprocessing")))
+        session = Session(self.store, self.config, self.loop, first)
+        session.state, session.version = read_state(first, kept.state, kept.blobs), number
+        return session
+
     @property
     def schema(self) -> Schema:
         """What all tasks have in common."""
@@ -87,6 +99,11 @@ class Session:
             watcher: is told of rounds, see `ffml.runs.Watcher`.
             most: how many tasks of the stream count; None: all.
         """
+        if (decides := self.store.deciding) != self.version:
+            raise FFMLError(
+                f"version {decides} decides and {self.version} is the newest, by which a task that "
+                "comes whole is decided about; promote it first (ffml promote)"
+            )
         before: list[str] = []
         keep_features = bool(self.store.document("keep_features"))
         for task in islice(stream.tasks(), most):

@@ -36,7 +36,7 @@ def summary_of(run: "Run") -> dict[str, Any]:
         raised=record.raised,
     )
     extra = next((one.extra for one in reversed(rounds) if one.extra), {})
-    return summary | {"extra": extra, "head": record.head}
+    return summary | {"moved": record.moved, "extra": extra, "head": record.head}
 
 
 def write_views(run: "Run", anew: bool = False) -> Path | None:

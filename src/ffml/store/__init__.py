@@ -5,7 +5,7 @@ transaction. What is said of the past is summed by SQL; ``verify`` finds what wa
 """
 
 from ffml.border import public_address
-from ffml.store._chain import person_hash
+from ffml.store._chain import person_hash, request_hash
 from ffml.store._files import holds_run, locked
 from ffml.store._forget import forget
 from ffml.store._store import Store
@@ -20,6 +20,7 @@ from ffml.store._values import (
     Placement,
     Round,
     Version,
+    VersionRow,
 )
 from ffml.store._verify import Verification, verify
 
@@ -36,10 +37,12 @@ __all__ = [
     "Transaction",
     "Verification",
     "Version",
+    "VersionRow",
     "forget",
     "holds_run",
     "locked",
     "person_hash",
     "public_address",
+    "request_hash",
     "verify",
 ]

@@ -41,6 +41,14 @@ def person_hash(person: str, content: int) -> bytes:
     return hashlib.sha256(f"{content}:{person}".encode()).digest()
 
 
+def request_hash(
+    tasks: Sequence[str | None], ids: Sequence[str] | None, x: np.ndarray, groups: np.ndarray
+) -> str:
+    """Hash who is to be decided about."""
+    numbers = np.ascontiguousarray(x, "<f8").tobytes() + np.asarray(groups, "<i4").tobytes()
+    return of(list(tasks), ids, of_bytes(numbers))
+
+
 def decision_hashes(persons: Iterable[bytes], **columns: Any) -> list[bytes]:
     """Hash decisions: columns as arrays or numbers, -1 or NaN where a value is not known."""
     fields = np.empty(len(columns["seq"]), _FIELDS)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from ffml.base import FFMLError
 from ffml.border import one_of
 from ffml.store import _chain, _json, _schema
-from ffml.store._values import Counts, Round, Version
+from ffml.store._values import Counts, Round, Version, VersionRow
 
 _KINDS: dict[str, tuple[str, Any]] = {  # column -> SQL, what stands for NULL
     "seq": ("d.seq", 0),
@@ -28,6 +28,12 @@ _KINDS: dict[str, tuple[str, Any]] = {  # column -> SQL, what stands for NULL
     "forgotten": ("d.forgotten", b""),  # hash of the person taken out
     "x": ("d.x", b""),
 }
+LAST = 2**62  # above every number
+PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13}  # characters of a time
+DECIDING = "deciding"  # the document that says which version was promoted
+_DECIDING = sa.text(
+    f"select (select value from run where key = '{DECIDING}'), (select max(number) from versions)"
+)
 COLUMNS = tuple(name for name in _KINDS if name not in ("x", "forgotten"))
 _JOINS = {"task": " join rounds r on r.round = d.round", "at": " join events e on e.seq = d.event"}
 
@@ -71,24 +77,25 @@ def totals(connection: sa.Connection) -> Counts:
 
 
 def decisions(
-    connection: sa.Connection, number: int | None, ids: Sequence[str] | None, columns: Sequence[str]
+    connection: sa.Connection,
+    number: int | None,
+    ids: Sequence[str] | None,
+    columns: Sequence[str],
+    numbers: Sequence[int] | None = None,
 ) -> dict[str, np.ndarray]:
     """Return decisions as columns, in the order in which they were made."""
     for name in columns:
         one_of("column of decisions", name, _KINDS)
     names = ", ".join(f"{_KINDS[name][0]} as {name}" for name in columns)
     joins = "".join(join for name, join in _JOINS.items() if name in columns)
-    where: list[str] = ["1 = 1"]
-    values: dict[str, Any] = {}
-    if number is not None:
-        where, values = [*where, "d.round = :round"], {"round": number}
-    if ids is not None:
-        where, values = [*where, "d.id in :ids"], {**values, "ids": list(ids)}
-    text = f"select {names} from decisions d{joins} where {' and '.join(where)} order by d.seq"
-    statement = sa.text(text)
-    if ids is not None:
-        statement = statement.bindparams(sa.bindparam("ids", expanding=True))
-    rows = connection.execute(statement, values).all()
+    rounds = None if number is None else [number]
+    wanted: dict[str, Any] = {"d.round": rounds, "d.id": ids, "d.seq": numbers}
+    lists = {name: list(some) for name, some in wanted.items() if some is not None}
+    where = " and ".join(["1 = 1", *(f"{name} in :{name[2:]}" for name in lists)])
+    statement = sa.text(f"select {names} from decisions d{joins} where {where} order by d.seq")
+    for name in lists:
+        statement = statement.bindparams(sa.bindparam(name[2:], expanding=True))
+    rows = connection.execute(statement, {name[2:]: some for name, some in lists.items()}).all()
     parts = zip(*rows, strict=True) if rows else ((),) * len(columns)
     return {name: _array(name, part) for name, part in zip(columns, parts, strict=True)}
 
@@ -106,6 +113,51 @@ def labels_of(connection: sa.Connection, number: int) -> dict[str, np.ndarray]:
     ).all()
     parts = zip(*rows, strict=True) if rows else ((),) * len(names)
     return {name: np.array(part) for name, part in zip(names, parts, strict=True)}
+
+
+def rates(
+    connection: sa.Connection, start: str | None, end: str | None, by: str | None
+) -> list[Any]:
+    """Count people by period and cell: an index finds the decisions of the time asked for.
+
+    Events are in the order of time, so that those from ``start`` on begin with one number.
+    """
+    period = f"substr(e.at, 1, {one_of('period', by, PERIODS)})" if by else "''"
+    times = {">=": start, "<": end}
+    given = {("start", "end")[i]: time for i, time in enumerate(times.values()) if time}
+    where = "".join(
+        f" and d.event {sign} (select coalesce(min(seq), {LAST}) from events where at >= :{name})"
+        for name, (sign, time) in zip(("start", "end"), times.items(), strict=True)
+        if time
+    )
+    text = (
+        f"select {period} as period, d.cell, count(*) as people, sum(d.decision) as positive, "
+        "sum(d.unpriced) as unpriced, count(label) as labelled, sum(label) as label_positive "
+        f"from (select d.event, d.cell, d.decision, d.unpriced, {_schema.NEWEST_LABEL} as label "
+        f"from decisions d where d.decision is not null{where}) d "
+        "join events e on e.seq = d.event group by 1, 2 order by 1, 2"
+    )
+    return list(connection.execute(sa.text(text), given))
+
+
+def versions(connection: sa.Connection) -> list[VersionRow]:
+    """Return what is known of all versions."""
+    now = deciding(connection)
+    rows = connection.exec_driver_sql(
+        "select v.number, e.at, r.task, v.checksum, v.parent, v.document, "
+        "v.state is not null from versions v join events e on e.seq = v.event "
+        "left join rounds r on r.round = v.round order by v.number"
+    )
+    return [
+        VersionRow(number, at, task, sum_, parent, _json.decode(text), bool(kept), number == now)
+        for number, at, task, sum_, parent, text, kept in rows
+    ]
+
+
+def deciding(connection: sa.Connection) -> int:
+    """Return the number of the version that decides; 0 before the first."""
+    promoted, newest = connection.execute(_DECIDING).one()
+    return (_json.decode(promoted)["version"] if promoted else None) or newest or 0
 
 
 def version(connection: sa.Connection, name: str, number: int | None) -> Version | None:

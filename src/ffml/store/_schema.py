@@ -41,6 +41,7 @@ events = sa.Table(
     sa.Column("digest", sa.Text, nullable=False),  # of the hashes of its decisions and labels
     sa.Column("previous", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
+    sa.Index("events_at", "at"),
 )
 rounds = sa.Table(
     "rounds",
@@ -75,6 +76,7 @@ decisions = sa.Table(
     sa.Column("x", sa.LargeBinary),
     sa.UniqueConstraint("round", "id"),
     sa.Index("decisions_id", "id"),
+    sa.Index("decisions_event", "event"),
 )
 labels = sa.Table(
     "labels",
@@ -119,6 +121,15 @@ parts = sa.Table(  # which blobs a version with bytes is made of
     sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("sha256", sa.Text, sa.ForeignKey("blobs.sha256"), nullable=False),
     sqlite_with_rowid=False,
+)
+
+requests = sa.Table(  # decisions that were asked for under a key, which may come again
+    "requests",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),  # hash of the caller's key
+    sa.Column("asked", sa.Text, nullable=False),  # hash of what was asked
+    sa.Column("decisions", sa.Text, nullable=False),  # their numbers, in the caller's order
+    _of("events", "seq", "event", nullable=False),
 )
 
 NEWEST_LABEL = (

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from ffml.base import FFMLError
 from ffml.store import _chain, _files, _json, _labels, _read, _schema
 from ffml.store._database import Database, SQLite, database
-from ffml.store._migrations import FORMAT, migrate
+from ffml.store._migrations import FORMAT, create
 from ffml.store._transaction import Transaction
-from ffml.store._values import Counts, Event, Labels, Placement, Round, Version
+from ffml.store._values import Counts, Event, Labels, Placement, Round, Version, VersionRow
 
 
 class Store:
@@ -43,10 +43,13 @@ class Store:
 
     @classmethod
     def open(cls, address: str | Path, write: bool = False) -> "Store":
-        """Open a run that is there, to read or also to write."""
+        """Open a run that is there, to read or also to write.
+
+        Opened to write, a run of an earlier format is brought to the newest one.
+        """
         store = cls(database(address, write), write)
         with store._closed_on_failure():
-            store._check_format()
+            store._bring_up_to_date()
         return store
 
     def close(self) -> None:
@@ -97,7 +100,10 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator["Store"]:
-        """Read several things as they are at one moment."""
+        """Read several things as they are at one moment, never waiting for who writes."""
+        if getattr(self._local, "connection", None) is not None:
+            yield self
+            return
         with self._base.explained(), self._connected(write=False):
             yield self
 
@@ -159,10 +165,18 @@ class Store:
         round: int | None = None,
         ids: Sequence[str] | None = None,
         columns: Sequence[str] = _read.COLUMNS,
+        numbers: Sequence[int] | None = None,
     ) -> dict[str, np.ndarray]:
         """Return decisions as columns; ``label`` is the newest one. ``x`` only if asked for."""
         with self._reading() as connection:
-            return _read.decisions(connection, round, ids, columns)
+            return _read.decisions(connection, round, ids, columns, numbers)
+
+    def rates(
+        self, start: str | None = None, end: str | None = None, by: str | None = None
+    ) -> list[Any]:
+        """Count decisions by the time at which they were made, see `ffml.Run.rates`."""
+        with self._reading() as connection:
+            return _read.rates(connection, start, end, by)
 
     def labels_of(self, round: int) -> dict[str, np.ndarray]:
         """Return the labels that came later to people of a round, in their order."""
@@ -195,6 +209,17 @@ class Store:
         """Return a version by its number."""
         with self._reading() as connection:
             return _read.version(connection, self.name, number)
+
+    def versions(self) -> list[VersionRow]:
+        """Return all versions in their order, without their bytes."""
+        with self._reading() as connection:
+            return _read.versions(connection)
+
+    @property
+    def deciding(self) -> int:
+        """The number of the version that decides: one that was promoted, or else the newest."""
+        with self._reading() as connection:
+            return _read.deciding(connection)
 
     def events(self) -> list[Event]:
         """Return who wrote what when."""
@@ -254,22 +279,25 @@ class Store:
                     f"{self.name} holds a run already; open it, or choose another place"
                 )
             self._base.namespace(connection)
-            migrate(connection, 0)
+            create(connection)
             transaction = Transaction(connection, {}, who, "create")
             for key, value in {**documents, "format": FORMAT}.items():
                 transaction.put_document(key, value)
             transaction.finish()
             connection.commit()
 
-    def _check_format(self) -> None:
+    def _bring_up_to_date(self) -> None:
         with self._reading() as connection:
             if not self._base.has_tables(connection):
                 raise FFMLError(f"{self.name} holds no run; check the address, or start one there")
-            form = _read.document(connection, "format")
-        if form != FORMAT:
+        form = self.document("format")
+        if not isinstance(form, int) or not 1 <= form <= FORMAT:
             raise FFMLError(
                 f"{self.name} has format {form}, this ffml reads {FORMAT}; update ffml to go on"
             )
+        if form < FORMAT and self._write:
+            with self.transaction("ffml", f"format {FORMAT}") as transaction:
+                transaction.migrate(self.document("format"))  # another may have done it meanwhile
 
 
 _SNAPSHOT = "REPEATABLE READ"

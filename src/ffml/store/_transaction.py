@@ -3,16 +3,19 @@
 import datetime
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from ffml.base import FFMLError
-from ffml.store import _chain, _json, _labels, _schema
+from ffml.store import _chain, _json, _labels, _read, _schema
+from ffml.store._migrations import FORMAT, migrate
 from ffml.store._values import Decided, Labels, Placement
 
-KEPT_STATES = 3  # versions that keep their bytes
+KEPT_STATES = 3  # newest versions that keep their bytes
+KEPT_PROMOTED = 8  # versions promoted last, which keep theirs too
 STATUSES = ("open", "decided", "learned")
 _DECISION = (
     *("seq", "round", "id", "cell", "content", "version", "probability"),
@@ -40,10 +43,17 @@ class Transaction:
         self._event: int = head.seq + 1 if head else 1
         previous = head.hash if head else _chain.START
         at = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+        self.what = what
         self._row = {"seq": self._event, "at": at, "who": _json.plain(who)}
         self._row |= {"what": _json.plain(what), "document": "", "digest": "", "previous": previous}
         # First, since rows refer to it; `finish` fills it in.
         connection.execute(sa.insert(_schema.events), self._row | {"hash": ""})
+
+    def migrate(self, at: int) -> None:
+        """Bring the tables from an earlier format to the newest."""
+        if at < FORMAT:
+            migrate(self._connection, at)
+            self.put_document("format", FORMAT)
 
     def put_document(self, key: str, value: Any) -> None:
         """Keep a JSON document under a name, in place of the one before."""
@@ -72,8 +82,8 @@ class Transaction:
             raise FFMLError(f"the ledger has no task {task!r}; check its name")
         self.put_round(task, status, _json.decode(text))
 
-    def add_decisions(self, number: int, people: Decided) -> None:
-        """Append people of a round. An id comes once in a round."""
+    def add_decisions(self, number: int, people: Decided) -> range:
+        """Append people of a round; return their numbers. An id comes once in a round."""
         ids = [_json.plain(str(person)) for person in people.ids]
         self._refuse_twins(number, ids)
         first, n = self._next(_schema.decisions.c.seq), len(ids)
@@ -93,6 +103,46 @@ class Transaction:
         names = ("round", "cell", "first_label", "decision", "unpriced")
         self._count(zip(*(columns[name].tolist() for name in names), strict=True))
         self._append(0, "decisions", first, hashes)
+        return range(first, first + n)
+
+    def request(self, key: str, asked: str) -> list[int] | None:
+        """Return the decisions that were made under a key before; None if it is new.
+
+        Raises:
+            FFMLError: something else was asked under that key.
+        """
+        table = _schema.requests
+        chosen = sa.select(table.c.asked, table.c.decisions)
+        row = self._connection.execute(chosen.where(table.c.key == _chain.of(key))).first()
+        if row is not None and row.asked != asked:
+            raise FFMLError(
+                f"another request was made under the key {key!r}; give every request its own"
+            )
+        return None if row is None else _json.decode(row.decisions)
+
+    def put_request(self, key: str, asked: str, decisions: Sequence[int]) -> None:
+        """Keep which decisions answer a request, so that it can come again."""
+        row = {"key": _chain.of(key), "asked": asked, "decisions": _json.encode(list(decisions))}
+        self._connection.execute(sa.insert(_schema.requests), row | {"event": self._event})
+        self._note("requests", row["key"], _chain.of(*row.values()))
+
+    def promote(self, number: int | None) -> None:
+        """Let a version decide from now on, whatever is learned; None: always the newest."""
+        versions = _schema.versions.c
+        known = sa.select(versions.state.is_not(None)).where(versions.number == number)
+        if number is not None and not self._connection.scalar(known):
+            raise FFMLError(
+                f"version {number} has no state any more, or never was; `Run.versions` lists those "
+                "that can decide"
+            )
+        before = self._promoted()
+        kept = [*(one for one in before if one != number), *([number] if number else [])]
+        newest = self._next(versions.number) - 1
+        value = {"version": number, "kept": kept[-KEPT_PROMOTED:]}
+        self.put_document(_read.DECIDING, value)
+        gone = [one for one in kept[:-KEPT_PROMOTED] if one <= newest - KEPT_STATES]
+        self._drop_states(versions.number.in_(gone))
+        self._drop_unused_blobs()
 
     def drop_features(self, number: int) -> None:
         """Take the features of a task's people out; nothing needs them any more."""
@@ -142,7 +192,9 @@ class Transaction:
             if _chain.of_bytes(data) != name:
                 raise FFMLError("a part of the state is not what its checksum says; try again")
         total, parent = _chain.checksum(state, parts), number - 1 or None
-        self._forget_states(number - KEPT_STATES)
+        last = number - KEPT_STATES  # those before have lost theirs
+        old = table.c.number.between(last - KEPT_STATES, last)
+        self._drop_states(old & table.c.number.not_in(self._promoted()))
         row: dict[str, Any] = {
             "number": number,
             "round": round,
@@ -160,6 +212,12 @@ class Transaction:
 
         Of the states that may hold them as people waited for, the newest alone stays.
         """
+        newest = self._next(_schema.versions.c.number) - 1
+        if (decides := _read.deciding(self._connection)) != newest:
+            raise FFMLError(
+                f"version {decides} decides, whose state may hold the person; let the newest one "
+                f"decide first (ffml promote)"
+            )
         table = _schema.decisions
         chosen = sa.select(table.c.seq, table.c.content).where(table.c.id == person)
         if tasks is not None:
@@ -171,7 +229,7 @@ class Transaction:
             left |= dict.fromkeys(("id", "content", "x"))
             self._connection.execute(sa.update(table).where(table.c.seq == row.seq), left)
         self._manifest.setdefault("forgotten", []).extend(row.seq for row in rows)
-        self._forget_states(self._next(_schema.versions.c.number) - 2)
+        self._drop_states(_schema.versions.c.number < newest)
         self._drop_unused_blobs()
         return len(rows)
 
@@ -179,9 +237,9 @@ class Transaction:
         """Complete the event; False if nothing was written, so that there is nothing to keep."""
         if not any(self._manifest.values()):
             return False
-        self._row["document"] = _json.encode(self._manifest)
+        self._row |= {"what": _json.plain(self.what), "document": _json.encode(self._manifest)}
         self._row["digest"] = _chain.digest(*self._hashes)
-        values = {name: self._row[name] for name in ("document", "digest")}  # not its key:
+        values = {name: self._row[name] for name in ("what", "document", "digest")}  # not its key:
         values["hash"] = _chain.of(*self._row.values())  # who refers to it would be looked for
         event = sa.update(_schema.events).where(_schema.events.c.seq == self._event)
         self._connection.execute(event.values(values))
@@ -209,19 +267,16 @@ class Transaction:
 
     def _insert(self, table: sa.Table, names: tuple[str, ...], columns: dict[str, Any]) -> None:
         """Insert many rows by the driver's own call."""
-        compiled = sa.insert(table).compile(
-            dialect=self._connection.dialect, column_keys=list(names)
-        )
-        order = compiled.positiontup or names
+        text, order = _insertion(table, names, self._connection.dialect)
         rows = list(zip(*(columns[name] for name in order), strict=True))
         if rows:
-            self._connection.exec_driver_sql(str(compiled), rows)
+            self._connection.exec_driver_sql(text, rows)
 
     def _refuse_twins(self, number: int, ids: list[str]) -> None:
         twins = [person for person, n in Counter(ids).items() if n > 1]
         table = _schema.decisions
         known = sa.select(table.c.id).where(table.c.round == number)
-        if not twins and self._connection.execute(known.limit(1)).first():
+        if not twins and (len(ids) == 1 or self._connection.execute(known.limit(1)).first()):
             for start in range(0, len(ids), 5000):
                 part = known.where(table.c.id.in_(ids[start : start + 5000]))
                 twins += self._connection.scalars(part)
@@ -264,11 +319,14 @@ class Transaction:
             empty = sa.delete(_schema.counts).where(c.round.in_(touched), c.n == 0)
             self._connection.execute(empty)
 
-    def _forget_states(self, number: int) -> None:
+    def _promoted(self) -> list[int]:
+        return (_read.document(self._connection, _read.DECIDING) or {"kept": []})["kept"]
+
+    def _drop_states(self, which: sa.ColumnElement[bool]) -> None:
         versions, parts = _schema.versions, _schema.parts
-        old = versions.c.number.between(number - KEPT_STATES, number)  # others have lost theirs
-        self._connection.execute(sa.update(versions).where(old).values(state=None))
-        self._connection.execute(sa.delete(parts).where(parts.c.version <= number))
+        self._connection.execute(sa.update(versions).where(which).values(state=None))
+        numbers = sa.select(versions.c.number).where(which)
+        self._connection.execute(sa.delete(parts).where(parts.c.version.in_(numbers)))
 
     def _put_blobs(self, number: int, parts: Sequence[str], new: Mapping[str, bytes]) -> None:
         table, links = _schema.blobs, _schema.parts
@@ -287,6 +345,13 @@ class Transaction:
         table = _schema.blobs
         unused = table.c.sha256.not_in(sa.select(_schema.parts.c.sha256))
         self._connection.execute(sa.delete(table).where(unused))
+
+
+@lru_cache
+def _insertion(table: sa.Table, names: tuple[str, ...], dialect: Any) -> tuple[str, Sequence[str]]:
+    """Compile an insertion once for many; return its text and the order of its values."""
+    compiled: Any = sa.insert(table).compile(dialect=dialect, column_keys=list(names))
+    return str(compiled), compiled.positiontup or names
 
 
 def columns_of(columns: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:

@@ -87,6 +87,19 @@ class Version(NamedTuple):
     blobs: dict[str, bytes]
 
 
+class VersionRow(NamedTuple):
+    """What is known of a version without reading its bytes."""
+
+    number: int
+    at: str  # when it was learned, UTC
+    task: str | None  # that it was learned from, if one alone
+    checksum: str
+    parent: int | None
+    document: Any
+    kept: bool  # whether its bytes are there, so that it can decide
+    deciding: bool
+
+
 class Event(NamedTuple):
     """Who wrote what when."""
 

@@ -1,0 +1,1 @@
+"""A run over HTTP: decide, label, look. A thin face of `ffml.Run`; needs the extra ``serve``."""

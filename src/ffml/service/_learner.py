@@ -1,0 +1,67 @@
+"""Learning in a process of its own, which is spawned: deciding does not share an interpreter."""
+
+import asyncio
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from ffml.base import FFMLError
+from ffml.runs import Run, open_run
+from ffml.service._decider import rows_of
+
+
+class Learner:
+    """Does one thing after another for one run."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._pool = self._fresh()
+
+    async def call(self, function: Any, *arguments: Any) -> Any:
+        """Call a function of this module there; a process that died is replaced."""
+        loop, pool = asyncio.get_running_loop(), self._pool
+        try:
+            return await loop.run_in_executor(pool, function, self._address, *arguments)
+        except BrokenProcessPool:
+            if self._pool is pool:
+                self._pool = self._fresh()
+            raise FFMLError("the learning process was stopped; give it again") from None
+
+    def close(self) -> None:
+        """Finish what has begun."""
+        self._pool.shutdown(cancel_futures=True)
+
+    @staticmethod
+    def _fresh() -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+
+
+def label(address: str, labels: pa.Table, id: str, correct: bool) -> dict[str, Any]:
+    """Bring labels, and learn what is due; see `ffml.Run.label`."""
+    added = _run(address).label(labels, id=id, correct=correct)
+    return added._asdict() | {"corrections": len(added.corrections)}
+
+
+def adapt(
+    address: str, people: pa.Table, support: pa.Table, task: str | None
+) -> list[dict[str, Any]]:
+    """Decide about people of a population after adapting to its labelled rows."""
+    return rows_of(_run(address).decide(people, task=task, support=support))
+
+
+def forget(address: str, id: str, tasks: list[str] | None) -> int:
+    """Take a person out; see `ffml.Run.forget`."""
+    return _run(address).forget(id, tasks)
+
+
+@cache
+def _run(address: str) -> Run:
+    from ffml.runtime import configure
+
+    run = open_run(address)
+    configure(run.config.get("devices"))
+    return run
