@@ -59,6 +59,7 @@ MODULES = (
     "ffml.recipe.plugins",
     "ffml.recipe.build",
     "ffml.datasets.augmentation",
+    "ffml.studies.cells",
     "ffml.studies.compare",
     "ffml.studies.tuning",
     "ffml.research.reproduce",

@@ -8,17 +8,11 @@ import pytest
 
 
 def call_main(patch, arguments):
-    """Call the entry point; return its exit code.
-
-    Charts are left out, which take longer than all else: `tests/report` draws them, and so do
-    the runs in processes of their own.
-    """
+    """Call the entry point; return its exit code."""
     from ffml import runtime
     from ffml.cli import main
-    from ffml.report import _figures
 
     patch.setattr(runtime, "configure", lambda *args, **kwargs: None)  # JAX has started already
-    patch.setattr(_figures, "draw", lambda chart: "<svg></svg>")
     patch.setattr(sys, "argv", ["ffml", *map(str, arguments)])
     with pytest.raises(SystemExit) as ended:
         main()

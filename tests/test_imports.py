@@ -20,7 +20,8 @@ LAYERS = [
     ["runs"],
     ["studies", "checks"],
     ["research"],
-    ["estimator", "cli"],
+    ["estimator", "service"],
+    ["cli"],
 ]
 PLACES = {name: place for place, names in enumerate(LAYERS) for name in names}
 ANYWHERE = {"ffml", "ffml.__main__"}  # the package loads names when they are first used

@@ -9,7 +9,7 @@ so that they can be jitted, vmapped, differentiated and sharded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ class Schema:
 
     ``categories`` are the positions of features that came from one column of categories: of each
     such group, at most one is 1 in a row and the others are 0.
+
+    With ``known_groups`` people say who they are when they are decided about: the hints are their
+    memberships, one for each of the ``contrasts``.
     """
 
     features: tuple[str, ...]
@@ -63,6 +66,7 @@ class Schema:
     label: str = "label"
     hints: tuple[str, ...] = ()
     categories: tuple[tuple[int, ...], ...] = ()
+    known_groups: bool = False
 
     @property
     def num_columns(self) -> int:
@@ -100,6 +104,14 @@ class Schema:
                 found.append(Group(f"{column.name}={group}", i, contrast, is_member))
             first += 1 if two else len(column.groups)
         return tuple(found)
+
+    def with_known_groups(self) -> Schema:
+        """Return the schema of people whose memberships stand behind their features.
+
+        >>> Schema(("age",), (SensitiveColumn("sex", ("F", "M")),)).with_known_groups().hints
+        ('sex=M',)
+        """
+        return replace(self, hints=self.contrasts, known_groups=True)
 
     def memberships(self, groups: np.ndarray) -> np.ndarray:
         """Turn group codes ``(n, columns)`` into 0/1 memberships ``(n, contrasts)``."""

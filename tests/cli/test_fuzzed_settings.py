@@ -44,7 +44,7 @@ def built(rng, methods):
 def test_settings_are_taken_or_refused(seed):
     rng = random.Random(seed)
     taken = [built(rng, tuple(METHODS)) is not None for _ in range(50)]
-    assert 5 < sum(taken) < 45
+    assert 2 < sum(taken) < 48  # both happen
 
 
 @pytest.mark.parametrize("name", ["inverse_l2", "trust", "problem.positive_weight", "max_gap"])

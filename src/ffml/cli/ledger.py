@@ -1,4 +1,4 @@
-"""Commands on a run's ledger: ``decide``, ``report``, ``verify``, ``replay`` and ``forget``."""
+"""Commands on a run's ledger: ``decide``, ``report``, ``verify``, ``replay`` and others."""
 
 import json
 from pathlib import Path
@@ -133,3 +133,32 @@ def forget(
     configure(devices=1)
     number = open_run(run).forget(id, task or None)
     typer.echo(f"forgotten: {number} decisions about one person keep neither id nor features")
+
+
+def promote(
+    run: RunArgument,
+    number: Annotated[
+        int | None,
+        typer.Argument(help="The version. (default: always the newest)", show_default=False),
+    ] = None,
+    back: Annotated[bool, typer.Option("--back", help="The one before that decides now.")] = False,
+) -> None:
+    """Say which version of the learner decides, and list those that can.
+
+    A version that was promoted decides whatever is learned meanwhile.
+    """
+    from ffml.base import FFMLError
+    from ffml.runs import open_run
+
+    if back and number is not None:
+        raise FFMLError("--back and a version's number say two things; leave one of them out")
+    opened = open_run(run)
+    if back:
+        opened.roll_back()
+    else:
+        opened.promote(number)
+    for row in opened.versions:
+        if row.kept:
+            word = "  decides" if row.deciding else ""
+            typer.echo(f"version {row.number}, {row.at[:19]}, {row.task or 'labels'}{word}")
+    opened.close()

@@ -46,6 +46,14 @@ def run(
             metavar="RATIO",
         ),
     ] = None,
+    decide_with_groups: Annotated[
+        bool | None,
+        option(
+            WHAT,
+            "People's groups are known when they are decided about, and each group has a threshold "
+            "of its own. Not lawful everywhere; without, no decision looks at a group.",
+        ),
+    ] = None,
     label: shared.Label = None,
     positive: shared.Positive = None,
     sensitive: shared.Sensitive = None,
@@ -145,7 +153,7 @@ def run(
         query=query,
     )
     found = find_data(data or written.data, {**written.data_options, **options})
-    own = {"notions": notion, "method": method}
+    own = {"notions": notion, "method": method, "decide_with_groups": decide_with_groups}
     for name, value in own.items():
         if value not in (None, []):
             given[name] = tuple(value) if isinstance(value, list) else value

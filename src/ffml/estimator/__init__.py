@@ -20,7 +20,7 @@ from ffml.base import (
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
 from ffml.online.drift import drift_words
-from ffml.tables import Preprocessor, as_table, num_missing, refuse_sparse
+from ffml.tables import Preprocessor, as_table, num_missing, refuse_sparse, with_memberships
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -66,13 +66,16 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             higher rate of positive decisions the lower one is at least (0.8: four fifths).
         positive: the favourable label. Of two numbers it is the larger one, of no and yes it is
             yes; two other texts do not say it, and are refused where fairness is asked for.
-        shots: rows of each class that an adaptation uses; of more, so many are drawn.
+        shots: rows of each class that an adaptation uses; of more, so many are drawn. None leaves
+            it to the method: all rows by default, 100 for those that learn by gradients.
         validation_fraction: share of a task's rows on which its round is judged.
         settings: other settings by the names that ``ffml run --set`` takes: the method's
             (``num_outer_steps``), its parts' (``inner.lr``), the model's (``model.hidden``), the
             problem's (``problem.l2``), a wrapper's (``corrected.memory``), and memory's
             (``tasks_per_round``, ``rows_per_task``, ``memory_policy``, ``memory_capacity``). What
             is not given is as in ``ffml run``.
+        decide_with_groups: whether groups are known when people are decided about and prices go by
+            them; `predict` then needs ``sensitive_features``. Off, no decision looks at a group.
         random_state: the same number gives the same bytes; None gives others every time.
 
     Attributes:
@@ -130,10 +133,11 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         max_gap: float | Sequence[float] | None = 0.05,
         min_ratio: float | Sequence[float] | None = None,
         positive: Any = None,
-        shots: int = 100,
+        shots: int | None = None,
         validation_fraction: float = 0.5,
         settings: Mapping[str, Any] | None = None,
         random_state: Any = 0,
+        decide_with_groups: bool = False,
     ) -> None:
         self.method = method
         self.wrappers = wrappers
@@ -146,6 +150,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.settings = settings
         self.random_state = random_state
+        self.decide_with_groups = decide_with_groups
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -227,7 +232,13 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         return self._finish()
 
     def adapt(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, unlabelled: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        unlabelled: Any = None,
+        unlabelled_groups: Any = None,
     ) -> "FairMetaClassifier":
         """Return a classifier specialised to a population of which some rows are labelled.
 
@@ -241,6 +252,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             sensitive_features: the group of each.
             unlabelled: features of the people to be decided about, for methods that look at them
                 (those with the wrapper "evened").
+            unlabelled_groups: their groups, with ``decide_with_groups``.
         """
         check_is_fitted(self)
         refuse_after_fork()
@@ -253,7 +265,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         if unlabelled is None:
             self._warn_of_drift(table, support.x)
         else:
-            x = np.concatenate([x, self._encoded(unlabelled)])
+            x = np.concatenate([x, self._encoded(unlabelled, unlabelled_groups)])
         more = len(x) - len(rows)
         task = support._replace(
             x=described_by(self.loop_, self.state_.features, x),
@@ -330,28 +342,29 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
 
     # -- predicting: with NumPy alone, every row by itself ---------------------------------------
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
         """Return the logit of every row, above 0 where the second of ``classes_`` is decided on.
 
         It is h(x), or -h(x) where the first of ``classes_`` is the favourable one. An
         `ffml.InputDriftWarning` says which columns are unlike those that were learned from. So do
-        `predict`, `predict_proba` and `adapt`.
+        `predict`, `predict_proba` and `adapt`. With ``decide_with_groups`` they all need the group
+        of each row.
         """
-        logits = self._said(X).logits
+        logits = self._said(X, sensitive_features).logits
         return logits if self.positive_ == self.classes_[1] else -logits
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
         """Return the label decided on for every row."""
-        positive = self._said(X).logits > 0
+        positive = self._said(X, sensitive_features).logits > 0
         return self._outcomes[positive.astype(int)]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
         """Return the probability of each of ``classes_``, ``(n, 2)``.
 
         They are those that runs record and ``ffml predict`` writes. See above for at which rate of
         labels they are meant.
         """
-        probability = self._said(X).probability
+        probability = self._said(X, sensitive_features).probability
         found = np.stack([1 - probability, probability], axis=1)
         return found if self.positive_ == self.classes_[1] else found[:, ::-1]
 
@@ -394,12 +407,12 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         names = inspect.signature(FairMetaClassifier).parameters
         return configure({name: getattr(self, name) for name in names})
 
-    def _said(self, X: Any) -> Prediction:
+    def _said(self, X: Any, sensitive_features: Any) -> Prediction:
         """Encode features, and decide as every door does. JAX does not start for it."""
         check_is_fitted(self)
         from ffml.online.decide import decide_by
 
-        return decide_by(self.loop_, self._rule, self._encoded(X))
+        return decide_by(self.loop_, self._rule, self._encoded(X, sensitive_features))
 
     def _table(self, X: Any, reset: bool) -> Any:
         """Check the features' number, names and order; data frames keep their categories."""
@@ -443,6 +456,7 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         preprocessor = Preprocessor.fit(table, tasks)
         names, categories = preprocessor.features, preprocessor.categories
         schema = Schema(names, columns, str(label or "label"), categories=categories)
+        schema = schema.with_known_groups() if config.decide_with_groups else schema
         self._loop = loop_of(config, schema)
         self.state_ = new_state(self._loop, preprocessor)
         self.__dict__.pop("_rule", None)  # of an earlier fit: unfitted until this one is done
@@ -453,12 +467,24 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self._origin, self._version = None, 0
         self._data = data_document(schema, outcomes, not hasattr(self, "feature_names_in_"))
 
-    def _encoded(self, X: Any) -> np.ndarray:
+    def _encoded(self, X: Any, sensitive_features: Any) -> np.ndarray:
         """Encode people to be decided about, and say if they are unlike those learned from."""
-        table = self._table(X, reset=False)
+        table, schema = self._table(X, reset=False), self.schema_
         encoded = self.preprocessor_.transform(table)
         self._warn_of_drift(table, encoded)
-        return encoded
+        if not schema.known_groups:
+            if sensitive_features is not None:
+                raise FFMLError(
+                    "decisions do not look at groups; leave out sensitive_features, or set "
+                    "decide_with_groups=True where that is lawful"
+                )
+            return encoded
+        if sensitive_features is None:
+            raise FFMLError(
+                "this classifier decides with groups (decide_with_groups); pass sensitive_features"
+            )
+        groups = inputs.read_groups(sensitive_features, len(encoded))
+        return with_memberships(schema, encoded, inputs.group_codes(groups, schema.sensitive))
 
     def _warn_of_drift(self, table: Any, encoded: np.ndarray) -> None:
         watch = self.state_.watch
@@ -476,15 +502,11 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
     def _task(self, name: str, table: Any, labels: np.ndarray, sensitive_features: Any) -> Task:
         if sensitive_features is None and self.schema_.sensitive != (inputs.NO_GROUPS,):
             raise FFMLError("sensitive_features are missing; pass one value per row")
-        return Task(
-            name,
-            self.preprocessor_.transform(table),
-            inputs.label_codes(labels, self._outcomes),
-            inputs.group_codes(
-                inputs.read_groups(sensitive_features, len(labels)), self.schema_.sensitive
-            ),
-            self._num_missing(table),
-        )
+        found = inputs.read_groups(sensitive_features, len(labels))
+        groups = inputs.group_codes(found, self.schema_.sensitive)
+        x = with_memberships(self.schema_, self.preprocessor_.transform(table), groups)
+        codes = inputs.label_codes(labels, self._outcomes)
+        return Task(name, x, codes, groups, self._num_missing(table))
 
     def _play(self, task: Task) -> None:
         from ffml.runs.keeping import play_round

@@ -31,6 +31,7 @@ _PARAMETERS = {
     "shots": "shots",
     "validation_fraction": "validation_fraction",
     "seed": "random_state",
+    "decide_with_groups": "decide_with_groups",
 }
 _DEFAULTS = {f.name: getattr(RunConfig(""), f.name) for f in fields(RunConfig)}
 _INAPPLICABLE = (
@@ -47,6 +48,8 @@ def configure(parameters: Mapping[str, Any]) -> RunConfig:
     if given["min_ratio"] is not None and given["max_gap"] == _DEFAULTS["max_gap"]:
         given["max_gap"] = None
     given["seed"] = _seed(given.pop("random_state"))
+    if given["shots"] is None:
+        given.pop("shots")  # that of the method
     wrappers = given.pop("wrappers")
     if wrappers is not None:
         given["wrappers"] = _names(wrappers)
@@ -103,6 +106,7 @@ def parameters_of(config: RunConfig) -> dict[str, Any]:
         "validation_fraction": config.validation_fraction,
         "settings": settings or None,
         "random_state": config.seed,
+        "decide_with_groups": config.decide_with_groups,
     }
 
 

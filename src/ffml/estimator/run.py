@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,8 @@ def _classifier(run: Run, address: str | Path) -> tuple[dict[str, Any], dict[str
         )
     record, session = run.record, run.session()
     outcomes = _outcomes(config["data"].get("labels", {}))
-    preprocessor = Preprocessor.from_json(preprocessing)
+    # Groups are passed beside X, not in it.
+    preprocessor = replace(Preprocessor.from_json(preprocessing), groups=())
     rounds = rounds_from(record.kept, record.counts, record.columns)
     attributes: dict[str, Any] = {
         "_config": session.config,
@@ -103,11 +105,12 @@ def _documents(model: "FairMetaClassifier") -> dict[str, Any]:
     stream = Stream(NAME, schema, lambda: iter(()), model.state_.round)
     experiment = Experiment(model._config, stream, model.loop_, model.state_)
     document = config_document(experiment, NAME)
+    groups = schema.sensitive if schema.known_groups else ()
     document["data"] |= model._data | {"num_tasks": None}
     return {
         "config": document,
         "schema": schema_document(schema),
-        "preprocessing": model.preprocessor_.to_json(),
+        "preprocessing": replace(model.preprocessor_, groups=groups).to_json(),
         "judge_after": 0,
         "keep_features": False,
     }

@@ -53,7 +53,13 @@ def people_facts(tables: np.ndarray) -> dict[str, Any]:
         "balanced_accuracy": np.nan if why else float(balanced_accuracy(pooled)),
         "positive_share": share(pooled[..., 1], pooled),
         "label_share": np.nan if why else share(known[:, 1], known),
+        "constant_accuracy": np.nan if why else share(_commoner(known), known),
     }
+
+
+def _commoner(known: np.ndarray) -> np.ndarray:
+    """Return the counts of the commoner label: whom the best constant decision is right about."""
+    return known[:, int(known[:, 1].sum() > known[:, 0].sum())]
 
 
 def group_facts(

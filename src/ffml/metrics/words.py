@@ -184,8 +184,16 @@ def right_sentence(answer: Mapping[str, Any]) -> str:
     return (
         f"Accuracy {_rate(accuracy)}, balanced accuracy {_rate(balanced)} among the"
         f" {answer['labelled']:,} with a label; {shares}, and {hundred(answer['label_share'])}"
-        " labels were so."
+        f" labels were so.{_constant(answer)}"
     )
+
+
+def _constant(answer: Mapping[str, Any]) -> str:
+    """Say how often one decision for everybody would be right, where that is more often."""
+    best, accuracy = answer.get("constant_accuracy"), answer["accuracy"]
+    if not known(best) or not known(accuracy) or best <= accuracy:
+        return ""
+    return f" One decision for everybody would be right more often: accuracy {best:.3f}."
 
 
 def notion_sentences(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> list[str]:

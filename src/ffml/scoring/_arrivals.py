@@ -22,7 +22,7 @@ class Arrivals:
         self._preprocessor = preprocessor
         self._watch = watch_from(InputWatch.of(preprocessor), model.inputs)
         self._x: list[np.ndarray] = []
-        self._rows, self._missing = 0, np.zeros(len(preprocessor.names))
+        self._rows, self._missing = 0, np.zeros(len(preprocessor.columns))
 
     def add(self, batch: "pa.RecordBatch") -> None:
         """See some more rows."""
@@ -30,7 +30,8 @@ class Arrivals:
             inputs = batch.select(list(self._preprocessor.names))
             self._x.append(self._preprocessor.transform(inputs))
             self._rows += len(batch)
-            self._missing += [num_missing(column) for column in inputs.columns]
+            features = inputs.columns[: len(self._missing)]
+            self._missing += [num_missing(column) for column in features]
 
     def warnings(self) -> list[str]:
         """Say which inputs differ from those of the tasks that were learned from."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ffml.scoring._scorer import Scorer, score
-from ffml.scoring.model import preprocessor_of
 from ffml.scoring.table import needed_columns
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ def on_ray(scorer: Scorer, dataset: Any, keep: Sequence[str] = ()) -> Any:
     """
     import ray
 
-    preprocessor = preprocessor_of(scorer.model)
-    needed = needed_columns(preprocessor, dataset.columns(), keep, "the dataset")
+    needed = needed_columns(scorer.preprocessor, dataset.columns(), keep, "the dataset")
     shared = ray.put(scorer)  # once for all batches
 
     def decide(batch: "pa.Table") -> "pa.Table":

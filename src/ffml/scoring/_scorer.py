@@ -1,8 +1,10 @@
 """What a batch of rows needs to be decided about, found once and sent to wherever the rows are."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,18 +12,20 @@ from ffml.base import Prediction, plain
 from ffml.online.blocks import predict_rows
 from ffml.scoring.model import SavedModel, load_model, preprocessor_of
 from ffml.scoring.table import Decisions, decided_columns
-from ffml.tables import Source, open_data
+from ffml.tables import Preprocessor, Source, open_data
 from ffml.threads import one_thread
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from ffml.online.decide import Rule
+    from ffml.online.state import Loop
 
 Table = str | Path | Any  # a file or folder, or a pandas, polars or Arrow table
 
 
-class Scorer(NamedTuple):
+@dataclass(frozen=True)
+class Scorer:
     """A model that is ready to decide: arrays and plain values, so that it can be pickled."""
 
     model: SavedModel
@@ -32,9 +36,23 @@ class Scorer(NamedTuple):
         """Decide about people by their encoded features."""
         if self.rule is None:
             return _by_params(self.model, x)
-        from ffml.scoring.rules import decide_with
+        from ffml.online.decide import decide_by
 
-        return _decisions(decide_with(self.model, self.rule, self.threshold, x))
+        return _decisions(decide_by(self._loop, self.rule, x))
+
+    @cached_property
+    def preprocessor(self) -> Preprocessor:
+        """How a table's columns become features."""
+        return preprocessor_of(self.model)
+
+    @cached_property
+    def _loop(self) -> "Loop":
+        from ffml.scoring.rules import loop_of
+
+        return loop_of(self.model, self.threshold)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scorer, (self.model, self.rule, self.threshold)
 
 
 def prepare(
@@ -72,10 +90,9 @@ def score(
     A batch gives a batch with as many rows, in their order. One thread computes, since an engine
     runs a worker for each core.
     """
-    preprocessor = preprocessor_of(scorer.model)
     for batch in batches:
         with one_thread():
-            columns = decided_columns(scorer.decide, preprocessor, batch, keep)
+            columns = decided_columns(scorer.decide, scorer.preprocessor, batch, keep)
         yield type(batch).from_pydict(columns)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ffml.scoring._scorer import Scorer, score
-from ffml.scoring.model import preprocessor_of
 from ffml.scoring.table import needed_columns
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ def on_spark(scorer: Scorer, frame: Any, keep: Sequence[str] = ()) -> Any:
     """
     from pyspark.sql.types import ByteType, FloatType, StructType
 
-    preprocessor = preprocessor_of(scorer.model)
-    needed = needed_columns(preprocessor, frame.columns, keep, "the data frame")
+    needed = needed_columns(scorer.preprocessor, frame.columns, keep, "the data frame")
     schema = StructType([frame.schema[name] for name in keep])
     schema = schema.add("probability", FloatType()).add("decision", ByteType())
 

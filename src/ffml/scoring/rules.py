@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ffml.base import FFMLError, Prediction, Task, pair_of
+from ffml.base import FFMLError, Task, pair_of
 from ffml.draws import UNLABELLED, draws
 from ffml.online.arrays import watch_arrays
 from ffml.online.decide import (
@@ -14,7 +14,6 @@ from ffml.online.decide import (
     NO_ROWS,
     Known,
     Rule,
-    decide_by,
     described_by,
     find_rule,
 )
@@ -53,16 +52,15 @@ def find(
         threshold: another goal than the run's, see `ffml.wrappers.evened`; nothing is relearned.
     """
     model.refuse_without_params()
-    config = rethresholded(run_config(model.config["run"]), threshold)
-    loop = _loop(config, model)
+    loop = loop_of(model, threshold)
     known = known_of(model, loop)
     task, rows = Task("", *_nobody(model)), NO_ROWS
     if support is not None:
-        task = _labelled(model, config, support)
+        task = _labelled(model, support)
         rows = np.arange(len(task.y))
     chosen = NO_ROWS
     if people is not None:
-        rng = draws(config.seed, known.round + 1, UNLABELLED)
+        rng = draws(loop.seed, known.round + 1, UNLABELLED)
         x = some_rows(people, preprocessor_of(model), MOST_PEOPLE, rng)
         chosen = len(rows) + np.arange(len(x))
         task = _with_people(task._replace(x=task.x[rows], y=task.y[rows]), rows, x)
@@ -109,10 +107,11 @@ def model_of(
     )
 
 
-def decide_with(model: SavedModel, rule: Rule, threshold: str | None, x: np.ndarray) -> Prediction:
-    """Decide about people by their encoded features."""
+def loop_of(model: SavedModel, threshold: str | None = None) -> Loop:
+    """Build what a model decides by."""
     config = rethresholded(run_config(model.config["run"]), threshold)
-    return decide_by(_loop(config, model), rule, x)
+    check_settings(config)
+    return build_loop(config, shared_functions(config, model.schema), model.schema)
 
 
 def known_of(model: SavedModel, loop: Loop) -> Known:
@@ -143,7 +142,7 @@ def some_rows(
     names = list(preprocessor.names)
     if missing := [name for name in names if name not in source.columns]:
         raise FFMLError(f"{source.name} has no column {missing[0]!r}, which the model needs")
-    x, ranks = np.zeros((0, len(preprocessor.features)), np.float32), np.zeros(0)
+    x, ranks = np.zeros((0, preprocessor.width), np.float32), np.zeros(0)
     for batch in source.batches(names):
         own = rng.random(len(batch))
         # Those with the smallest of all ranks so far: each row is as likely as any other.
@@ -156,13 +155,8 @@ def some_rows(
     return x
 
 
-def _loop(config: RunConfig, model: SavedModel) -> Loop:
-    check_settings(config)
-    return build_loop(config, shared_functions(config, model.schema), model.schema)
-
-
 def _nobody(model: SavedModel) -> tuple[np.ndarray, ...]:
-    width, columns = len(model.schema.features), len(model.schema.sensitive)
+    width, columns = model.schema.num_columns, len(model.schema.sensitive)
     return np.zeros((0, width), np.float32), np.zeros(0), np.zeros((0, columns), np.int32)
 
 
@@ -174,8 +168,8 @@ def _with_people(task: Task, rows: np.ndarray, x: np.ndarray) -> Task:
     )
 
 
-def _labelled(model: SavedModel, config: RunConfig, support: Source) -> Task:
-    options = config.data_options
+def _labelled(model: SavedModel, support: Source) -> Task:
+    options = run_config(model.config["run"]).data_options
     if len(options.get("sensitive", ())) < len(model.schema.sensitive):
         raise FFMLError("the model's config names fewer sensitive columns than its schema has")
     return labelled_task(

@@ -76,7 +76,8 @@ def needed_columns(
     if missing := [name for name in keep if name not in columns]:
         raise FFMLError(f"{table} has no column {missing[0]!r} to keep")
     if missing := [name for name in preprocessor.names if name not in columns]:
-        raise FFMLError(f"{table} has no column {missing[0]!r}, which the model needs")
+        needed = preprocessor.needed(missing[0], "the model needs")
+        raise FFMLError(f"{table} has no column {needed}")
     return [name for name in columns if name in names or name in keep]
 
 

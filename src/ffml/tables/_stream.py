@@ -184,7 +184,7 @@ def _unused(brought: str | None, task: str | None) -> tuple[str, ...]:
 def _check_columns(preprocessor: Preprocessor, roles: Roles, source: Source) -> None:
     """Refuse a table without the columns of a preprocessing learned before."""
     features = roles.features(source.columns)
-    for name in preprocessor.names:
+    for name in (column.name for column in preprocessor.columns):
         if name not in source.columns:
             raise FFMLError(f"{source.name} has no column {name!r}, which was there at fitting")
         if name not in features:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ffml.base import FFMLError
+from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.tables._columns import as_matrix, as_table, refuse_sparse
-from ffml.tables._values import refuse_extremes
+from ffml.tables._values import refuse_extremes, texts
 from ffml.tables.encode._encoders import Categorical, Encoder, Numeric, encoder_from_json
 from ffml.tables.encode._fit import ColumnFit
 
@@ -53,6 +53,7 @@ class Preprocessor:
     """
 
     columns: tuple[Encoder, ...]
+    groups: tuple[SensitiveColumn, ...] = ()  # known where decisions are made, see `Schema`
     _warned: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @classmethod
@@ -76,12 +77,23 @@ class Preprocessor:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that `transform` needs."""
-        return tuple(column.name for column in self.columns)
+        return tuple(column.name for column in (*self.columns, *self.groups))
+
+    def needed(self, name: str, why: str) -> str:
+        """Name a column, and say why decisions need it."""
+        if name in {column.name for column in self.groups}:
+            why = "decisions go by, since they are made with groups (decide_with_groups)"
+        return f"{name!r}, which {why}"
 
     @property
     def features(self) -> tuple[str, ...]:
         """The columns of the matrix: a number's own name, or ``column=category``."""
         return tuple(feature for column in self.columns for feature in column.features)
+
+    @property
+    def width(self) -> int:
+        """The columns of the matrix: features, and memberships where groups are known."""
+        return len(self.features) + len(Schema((), self.groups).contrasts)
 
     @property
     def categories(self) -> tuple[tuple[int, ...], ...]:
@@ -115,20 +127,38 @@ class Preprocessor:
         known = table.column_names
         if missing := [name for name in self.names if name not in known]:
             raise FFMLError(
-                f"the table has no column {missing[0]!r}, which was there at fitting; "
-                f"it has {', '.join(known) or 'none'}"
+                f"the table has no column {self.needed(missing[0], 'was there at fitting')}; it "
+                f"has {', '.join(known) or 'none'}"
             )
         self.warn_of_new(known)
-        matrix = np.empty((table.num_rows, len(self.features)))
+        matrix = np.empty((table.num_rows, self.width))
+        matrix[:, len(self.features) :] = self._memberships(table)
         for column, start in zip(self.columns, self.starts, strict=True):
             stop = start + len(column.features)
             matrix[:, start:stop] = column.encode(table[column.name])
         return matrix
 
+    def _memberships(self, table: Any) -> np.ndarray:
+        """Return who belongs to which group ``(n, contrasts)``; everybody must say it."""
+        if not self.groups:
+            return np.zeros((table.num_rows, 0))
+        codes = []
+        for column in self.groups:
+            places = Categorical(column.name, column.groups).places(texts(table[column.name]))
+            if (places < 0).any():
+                raise FFMLError(
+                    f"decisions are made with groups (decide_with_groups), and column "
+                    f"{column.name!r} has rows without one of {', '.join(column.groups)}; fill "
+                    "them in"
+                )
+            codes.append(places)
+        return Schema((), self.groups).memberships(np.stack(codes, axis=1))
+
     def _transform_array(self, array: np.ndarray) -> np.ndarray:
-        if array.shape[1] != len(self.columns):
+        if array.shape[1] != len(self.columns) or self.groups:
             raise FFMLError(
                 f"the array has {array.shape[1]} columns; at fitting there were {len(self.columns)}"
+                + " and groups; give a table with named columns" * bool(self.groups)
             )
         if not all(isinstance(column, Numeric) for column in self.columns):
             return self.transform(as_table(array, self.names))
@@ -146,7 +176,12 @@ class Preprocessor:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; ``from_json`` makes an equal preprocessor of them."""
-        return {"format": FORMAT, "columns": [column.to_json() for column in self.columns]}
+        groups = [{"name": c.name, "groups": list(c.groups)} for c in self.groups]
+        return {
+            "format": FORMAT,
+            "columns": [column.to_json() for column in self.columns],
+            **({"groups": groups} if groups else {}),
+        }
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> "Preprocessor":
@@ -158,7 +193,11 @@ class Preprocessor:
                 f"reads format {FORMAT}; install the version that wrote it"
             )
         try:
-            return cls(tuple(encoder_from_json(column) for column in saved["columns"]))
+            groups = saved.get("groups", ())
+            return cls(
+                tuple(encoder_from_json(column) for column in saved["columns"]),
+                tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in groups),
+            )
         except (LookupError, TypeError, ValueError) as error:
             raise FFMLError(
                 f"the preprocessing cannot be read ({type(error).__name__}: {error}); restore a "
