@@ -23,9 +23,8 @@ NOBODY = np.zeros(0)
     ],
 )
 def test_goals_that_fix_a_probability(goal, rate, weight, expected):
-    assert threshold_of(goal)(LabelRates(rate, 0.9, weight))(NOBODY, NOBODY) == pytest.approx(
-        expected
-    )
+    found = threshold_of(goal)(LabelRates(rate, 0.9, weight))
+    assert found(NOBODY, NOBODY) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("goal", "cost"), [("balanced", None), ("accuracy", 1.0), ("cost=5", 5.0)])
@@ -36,9 +35,8 @@ def test_no_other_threshold_costs_less(goal, cost):
     missed = 1 / rate * (1 - rate) if cost is None else cost
     costs = [(1 - p)[p > t].sum() + missed * p[p <= t].sum() for t in np.linspace(0, 1, 1001)]
     best = np.linspace(0, 1, 1001)[np.argmin(costs)]
-    assert threshold_of(goal)(LabelRates(rate, rate))(p, np.ones(3000)) == pytest.approx(
-        best, abs=2e-3
-    )
+    found = threshold_of(goal)(LabelRates(rate, rate))
+    assert found(p, np.ones(3000)) == pytest.approx(best, abs=2e-3)
 
 
 def chosen(scores, share, people=None):

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -158,8 +158,8 @@ def run(
     )
     found = find_data(data or written.data, {**written.data_options, **options})
     policy = policy_of({"approve": approve, "cost": cost, "threshold": threshold})
-    own = {"notions": notion, "method": method, "policy": policy}
-    own |= {"decide_with_groups": decide_with_groups}
+    own: dict[str, Any] = {"notions": notion, "method": method, "policy": policy}
+    own["decide_with_groups"] = decide_with_groups
     for name, value in own.items():
         if value not in (None, []):
             given[name] = tuple(value) if isinstance(value, list) else value

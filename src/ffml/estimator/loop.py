@@ -62,9 +62,7 @@ def configure(parameters: Mapping[str, Any]) -> RunConfig:
         if name in _PARAMETERS:
             raise FFMLError(f"settings holds {name!r}; pass {_PARAMETERS[name]}= instead")
         if name in _INAPPLICABLE:
-            raise FFMLError(
-                f"settings holds {name!r}, which is not a setting of FairMetaClassifier"
-            )
+            raise FFMLError(f"{name!r} is not a setting of FairMetaClassifier; leave it out")
     # An estimator of the caller's own may change once this one is fitted: keep a copy.
     settings = {k: clone(v, safe=False) if hasattr(v, "fit") else v for k, v in settings.items()}
     config = configure_run("", given | settings)

@@ -43,7 +43,7 @@ def shared_functions(config: RunConfig, schema: Schema) -> Built:
 def _shared(recipe: tuple, asked: tuple, schema: Schema, factories: tuple) -> Built:
     del factories  # they belong to the key alone
     method, wrappers, settings = recipe
-    *notions, shots, policy = asked
+    notions, max_gap, min_ratio, shots, policy = asked
     built = Recipe(method, wrappers, dict(settings))
-    config = RunConfig("", {}, *notions, built, shots=shots, policy=policy)
+    config = RunConfig("", {}, notions, max_gap, min_ratio, built, shots=shots, policy=policy)
     return build_for(config, schema)

@@ -21,7 +21,7 @@ from ffml.online.loop import knowledge
 from ffml.online.state import Loop, LoopState
 from ffml.online.trees import leaves_by_name, restored_tree
 from ffml.recipe.build import build_loop
-from ffml.recipe.config import RunConfig, check_settings
+from ffml.recipe.config import check_settings
 from ffml.recipe.saved import run_config
 from ffml.recipe.sharing import shared_functions
 from ffml.scoring.model import (
