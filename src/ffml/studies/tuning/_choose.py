@@ -34,7 +34,7 @@ def summarise_settings(frame: pd.DataFrame) -> pd.DataFrame:
     """Sum up a seed's rounds, then average over seeds.
 
     Args:
-        frame: of `ChunkStore.load`.
+        frame: of `load_search`.
 
     Returns:
         One row per setting (the index): the mean over seeds of each of `METRICS`, under ``…_se``
@@ -67,7 +67,7 @@ def ranked(frame: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     Whether two can be told apart is a question of their difference, seed by seed.
 
     Args:
-        frame: of `ChunkStore.load`.
+        frame: of `load_search`.
         rule: what is asked.
 
     Returns:
