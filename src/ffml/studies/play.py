@@ -59,15 +59,7 @@ def run_missing(
 ) -> list[RunSpec]:
     """Check all cells that are not in the store, then compute them as `run_cells` does.
 
-    Args:
-        cells: what to compute.
-        store: where results are kept.
-        workers: processes at a time.
-        backend: "ray" or "dask".
-        watch: returns a context in which cells are computed, with what is told of each.
-
-    Returns:
-        The cells that were computed now.
+    ``watch`` returns a context in which they are computed, with what is told of each.
     """
     check_backend(backend, workers)
     missing = unfinished(cells, store)
@@ -136,15 +128,10 @@ def run_and_keep(
     backend: str | None = None,
     tell: Tell = nobody,
 ) -> None:
-    """Compute jobs while nobody else computes for the store; see `ffml.studies.jobs.run_jobs`.
+    """Compute jobs, each a cell or several ``cells`` at once, as `ffml.studies.jobs.run_jobs` does.
 
-    Args:
-        compute: returns what `packed_cell` made of each of a job's ``cells``.
-        jobs: each is a cell or several that are computed together.
-        store: where results are kept.
-        workers: processes at a time.
-        backend: of `run_jobs`.
-        tell: of `run_jobs`.
+    ``compute`` returns what `packed_cell` makes of each cell. Nobody else can compute for the
+    store meanwhile.
 
     Raises:
         FFMLError: jobs failed; raised after all others are finished, with the reasons. The

@@ -12,9 +12,9 @@ from ffml.base import Schema
 from ffml.border import at_least
 from ffml.report.numbers import counted
 from ffml.studies.cells import RunSpec, Store
-from ffml.studies.tuning._names import number_settings
 from ffml.studies.tuning._program import Values, bytes_for_one, traceable
 from ffml.studies.tuning._search import Search
+from ffml.studies.tuning._space import number_settings
 
 MOST_SETTINGS = 64  # more at once gain little
 MOST_BYTES = 2**30
