@@ -30,13 +30,15 @@ from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.inspection._describe import describe
 from ffml.tables.inspection._guess import ColumnLook, Guess, fitting, guess_roles, look, usually
 from ffml.tables.inspection._inspect import Inspection, inspect
-from ffml.tables.sources._open import open_data, open_frame, open_sql, open_table
+from ffml.tables.sources._open import open_data, open_table
 from ffml.tables.sources._source import Source, located
+from ffml.tables.sources._typed import FrameSource
 
 __all__ = [
     "ColumnLook",
     "DecisionRoles",
     "Decisions",
+    "FrameSource",
     "Guess",
     "Inspection",
     "Known",
@@ -64,9 +66,7 @@ __all__ = [
     "num_missing",
     "open_data",
     "open_formats",
-    "open_frame",
     "open_further",
-    "open_sql",
     "open_table",
     "person_columns",
     "public_url",

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ffml.base import FFMLError, SensitiveColumn
 from ffml.tables._decision_roles import (
@@ -19,9 +21,6 @@ from ffml.tables._roles import CROSS
 from ffml.tables._time import periods
 from ffml.tables._values import role_texts
 from ffml.tables.sources._source import Source
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MAX_TASKS = 10_000
 MAX_LABELS = 10
@@ -95,11 +94,8 @@ class _Reading:
         self.groups: dict[str, set[str]] = {name: set() for name in names}
         self.counted: dict[str, Counter[tuple]] = {name: Counter() for name in names}
 
-    def add(self, batch: "pa.RecordBatch") -> None:
+    def add(self, batch: pa.RecordBatch) -> None:
         """Count the rows of one more batch."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         texts = [self._texts(batch.column(name), name, part) for part, name in self.parts]
         complete = pa.repeat(True, batch.num_rows)
         for (part, name), values in zip(self.parts, texts, strict=True):
@@ -126,12 +122,12 @@ class _Reading:
             cells = zip(*(found[key].to_pylist() for key in keys), strict=True)
             self.counted[name].update(dict(zip(cells, found["count_all"].to_pylist(), strict=True)))
 
-    def _texts(self, values: "pa.Array", name: str, part: str) -> "pa.Array":
+    def _texts(self, values: pa.Array, name: str, part: str) -> pa.Array:
         if part == "task" and self.roles.time:
             return periods(values, name, self.roles.by, self.roles.date_format)
         return role_texts(values, name, part)
 
-    def _note(self, task: "pa.Array", decision: "pa.Array", label: "pa.Array") -> None:
+    def _note(self, task: pa.Array, decision: pa.Array, label: pa.Array) -> None:
         self.complete_rows += len(decision)
         self.labelled_rows += len(label) - label.null_count
         self.decisions.update(decision.unique().to_pylist())

@@ -8,9 +8,10 @@ import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError
 from ffml.tables._roles import Roles, Rows, needed_columns, read_rows, sensitive_names
@@ -20,9 +21,6 @@ from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._source import Source, located
 from ffml.tables.sources._spool import Spool
 from ffml.threads import available_cores
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROWS_PER_PIECE = 4096  # how many rows of a task to set aside at once, on average, if memory allows
 MAX_HELD_ROWS = 1 << 18  # how many rows to hold at most for that
@@ -49,7 +47,7 @@ class Texts:
     def __init__(self) -> None:
         self.codes: dict[str, int] = {}
 
-    def add(self, values: "pa.Array") -> np.ndarray:
+    def add(self, values: pa.Array) -> np.ndarray:
         """See more values and return their numbers; beyond `MAX_TEXTS`, the last one."""
         encoded = values.dictionary_encode()
         lookup = []
@@ -87,7 +85,7 @@ class Ingest:
             except TextAfterNumbers as error:
                 texts.update(error.args)
 
-    def pieces(self, task: int) -> "list[pa.RecordBatch]":
+    def pieces(self, task: int) -> list[pa.RecordBatch]:
         """Return the rows of a task: features by place, then label, groups and perhaps ids."""
         return [self._spool.read(number) for number in self._places[task]]
 
@@ -124,7 +122,7 @@ class Ingest:
         if held:
             self._set_aside(held)
 
-    def _typed(self, batch: "pa.RecordBatch") -> Typed:
+    def _typed(self, batch: pa.RecordBatch) -> Typed:
         """Type the values of a batch; runs beside the reading, and changes nothing."""
         rows = read_rows(batch, self._roles)
         return Typed(
@@ -150,8 +148,6 @@ class Ingest:
 
     def _set_aside(self, held: list[list[Any]]) -> None:
         """Sort some rows by task, and write each task's."""
-        import pyarrow as pa
-
         tasks, *columns = (_joined(parts) for parts in zip(*held, strict=True))
         batch = pa.record_batch(columns, names=[str(i) for i in range(len(columns))])
         if (np.diff(tasks) < 0).any():
@@ -168,10 +164,8 @@ class Ingest:
             self._places[task].append(self._spool.append(batch.slice(start, stop - start)))
 
 
-def kept(piece: "pa.RecordBatch", place: int) -> Any:
+def kept(piece: pa.RecordBatch, place: int) -> Any:
     """Return a column of a piece: numbers or codes as an array, texts as they are."""
-    import pyarrow as pa
-
     values = piece.column(place)
     return values if pa.types.is_string(values.type) else np.asarray(values)
 
@@ -181,8 +175,6 @@ def _kinds(columns: list[Any]) -> list[str]:
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    import pyarrow as pa
-
     if isinstance(parts[0], np.ndarray):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
     return pa.concat_arrays(parts)

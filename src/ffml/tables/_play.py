@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError, SensitiveColumn, Task
 from ffml.tables._ingest import Ingest, kept
@@ -100,8 +101,6 @@ def _lookup(codes: list[int]) -> np.ndarray:
 
 def _known_places(encoder: Categorical, texts: list[str]) -> np.ndarray:
     """Return the place of each known text's feature, and at last that of a missing one."""
-    import pyarrow as pa
-
     return encoder.places(pa.array([*texts, None], pa.string()))
 
 

@@ -3,14 +3,14 @@
 import difflib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ffml.base import FFMLError
 from ffml.tables._time import periods
 from ffml.tables._values import role_texts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CROSS = "×"  # joins the names of crossed attributes and of their groups
 
@@ -99,19 +99,17 @@ def _nearest(name: str, columns: Sequence[str]) -> str:
 class Rows(NamedTuple):
     """The rows of a batch that have a task, all sensitive values, and an id if rows have ids."""
 
-    batch: "pa.RecordBatch"
-    task: "pa.Array"
-    label: "pa.Array"  # null where it is not known yet
-    sensitive: tuple["pa.Array", ...]  # see `sensitive_names`
-    ids: "pa.Array | None"
-    order: "pa.Array | None"  # what tasks are played by, if by more than their names or places
+    batch: pa.RecordBatch
+    task: pa.Array
+    label: pa.Array  # null where it is not known yet
+    sensitive: tuple[pa.Array, ...]  # see `sensitive_names`
+    ids: pa.Array | None
+    order: pa.Array | None  # what tasks are played by, if by more than their names or places
     missing: dict[str, int]  # "task column 'month'" -> how many rows have no value there
 
 
-def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
+def read_rows(batch: pa.RecordBatch, roles: Roles) -> Rows:
     """Leave out the rows that lack a task, a sensitive value or an id, and count them."""
-    import pyarrow.compute as pc
-
     named = [("task", roles.task), *(("sensitive", name) for name in roles.sensitive)]
     named += [("id", roles.id)] if roles.id else []
     parts = [_part(batch.column(name), name, part, roles) for part, name in named]
@@ -132,23 +130,21 @@ def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
     return Rows(batch, task, label, tuple(sensitive), ids, _order(batch, roles), missing)
 
 
-def _part(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
+def _part(values: pa.Array, name: str, part: str, roles: Roles) -> pa.Array:
     """Return a column that plays a part as texts; of few different texts, each is seen once."""
-    import pyarrow as pa
-
     if pa.types.is_string(values.type) and part != "id":
         encoded = values.dictionary_encode()
         return _part_texts(encoded.dictionary, name, part, roles).take(encoded.indices)
     return _part_texts(values, name, part, roles)
 
 
-def _part_texts(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
+def _part_texts(values: pa.Array, name: str, part: str, roles: Roles) -> pa.Array:
     if part == "task" and roles.by:
         return periods(values, name, roles.by, roles.date_format)
     return role_texts(values, name, part)
 
 
-def _order(batch: "pa.RecordBatch", roles: Roles) -> "pa.Array | None":
+def _order(batch: pa.RecordBatch, roles: Roles) -> pa.Array | None:
     if roles.time is not None and roles.time != roles.task:
         return periods(batch.column(roles.time), roles.time, None, roles.date_format)
     if roles.order is not None:

@@ -5,6 +5,9 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ffml.base import FFMLError
 from ffml.tables._values import role_texts
 
@@ -90,9 +93,6 @@ def check_format(date_format: str) -> None:
 
 def time_texts(values: Any, name: str) -> Any:
     """Return a column of times as texts, without the time of day; typed times as ISO dates."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = values.type
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         raise FFMLError(f"time column {name!r} holds {kind}, which has no date; choose another")
@@ -111,8 +111,6 @@ def periods(values: Any, name: str, by: str | None, date_format: str | None = No
     >>> periods(pa.array(["31.12.2024 23:59", None]), "when", "week").to_pylist()
     ['2025-W01', None]
     """
-    import pyarrow as pa
-
     encoded = time_texts(values, name).dictionary_encode()
     named = [period(text, name, by, date_format) for text in encoded.dictionary.to_pylist()]
     return pa.array(named, pa.string()).take(encoded.indices)

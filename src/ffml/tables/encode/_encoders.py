@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ffml.base import FFMLError
 from ffml.tables._values import is_number, is_text, numbers, texts
@@ -94,8 +96,6 @@ class Categorical:
 
     def refuse_kind(self, kind: Any) -> None:
         """Refuse values that cannot be categories."""
-        import pyarrow as pa
-
         if not (is_text(kind) or is_number(kind) or pa.types.is_null(kind)):
             raise FFMLError(
                 f"column {self.name!r} held categories when it was fitted and now holds {kind}; "
@@ -104,9 +104,6 @@ class Categorical:
 
     def places(self, found: Any) -> np.ndarray:
         """Return the place of each text's feature, -1 where it has none."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         known = texts(pa.array(self.categories, pa.string()))
         places = np.asarray(pc.fill_null(pc.index_in(found, value_set=known), -1))
         if self.other:

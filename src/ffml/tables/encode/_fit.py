@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError
 from ffml.tables._values import is_number, is_text, is_time, numbers, refuse_extremes, texts
@@ -49,8 +50,6 @@ class ColumnFit:
 
     def typed(self, values: Any) -> Any:
         """Return values as float64, or as texts with a dictionary; nothing is changed here."""
-        import pyarrow as pa
-
         kind = values.type
         if pa.types.is_null(kind):
             return np.full(len(values), np.nan)
@@ -120,8 +119,6 @@ class ColumnFit:
 
     def _coded(self, encoded: Any) -> Any:
         """Replace texts by their numbers, as long as there are not too many."""
-        import pyarrow as pa
-
         self._first_texts.add(encoded)
         if len(self.codes) > MAX_CODES:
             return encoded.cast(pa.string())
