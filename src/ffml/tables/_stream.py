@@ -160,20 +160,20 @@ def _labels(read: Ingest, roles: Roles, known: Known | None) -> dict[str, int]:
     """Say what the label's texts stand for; rows may lack them, but not all rows."""
     if known:
         positive = next((text for text, code in known.labels.items() if code), roles.positive)
-        return label_values(roles.label, {*read.labels.codes, *known.labels}, positive)
-    if not read.labels.codes:
+        return label_values(roles.label, {*read.labels, *known.labels}, positive)
+    if not read.labels:
         raise FFMLError(
             f"label column {roles.label!r} is empty; labels of some people are needed to learn from"
         )
-    return label_values(roles.label, read.labels.codes, roles.positive)
+    return label_values(roles.label, read.labels, roles.positive)
 
 
 def _groups(read: Ingest, known: Known | None) -> tuple[SensitiveColumn, ...]:
     """Say which groups there are."""
     if known:
-        refuse_new_groups({name: t.codes for name, t in read.groups.items()}, known.sensitive)
+        refuse_new_groups(read.groups, known.sensitive)
         return known.sensitive
-    return tuple(sensitive_column(name, texts.codes) for name, texts in read.groups.items())
+    return tuple(sensitive_column(name, groups) for name, groups in read.groups.items())
 
 
 def _unused(brought: str | None, task: str | None) -> tuple[str, ...]:

@@ -211,7 +211,4 @@ def _fitted(name: str, values: Any, tasks: Iterable[np.ndarray]) -> Encoder:
     column = ColumnFit(name)
     values = values.combine_chunks()
     kept = column.add(column.typed(values), values)
-    return column.finish(
-        [kept[rows] if isinstance(kept, np.ndarray) else kept.take(pa.array(rows))]
-        for rows in tasks
-    )
+    return column.finish([kept.take(pa.array(rows))] for rows in tasks)
