@@ -2,8 +2,7 @@
 
 from ffml.border import public_address as public_url
 from ffml.tables._columns import as_table, refuse_sparse
-from ffml.tables._decision_roles import DecisionRoles
-from ffml.tables._decisions import Decisions, read_decisions
+from ffml.tables._decisions import DecisionRoles, Decisions, read_decisions
 from ffml.tables._groups_known import with_groups, with_memberships
 from ffml.tables._labels import label_values, needs_positive, sensitive_column
 from ffml.tables._later import (

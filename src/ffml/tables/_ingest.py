@@ -82,7 +82,8 @@ class Ingest:
         self.missing: Counter[str] = Counter()
         self.tasks = TaskFit()
         self.labels: dict[str, None] = {}  # its different texts
-        self.groups: dict[str, dict[str, None]] = {n: {} for n in sensitive_names(self._roles)}
+        names = sensitive_names(self._roles.sensitive, self._roles.intersect)
+        self.groups: dict[str, dict[str, None]] = {name: {} for name in names}
         self.sizes: list[int] = []  # rows of each task
         self._places: list[list[int]] = []  # where the rows of each task are
         self._spool = Spool()
