@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ffml.base import FFMLError
 from ffml.metrics.facts import compared_groups, group_facts
-from ffml.metrics.phrases import UNDEFINED, asked_words, bound_of, hundred, were_decided
+from ffml.metrics.phrases import UNDEFINED, asked_words, bound_of, hundred, in_points, were_decided
 from ffml.metrics.words import apart_words, rates_words
 from ffml.report import decision_pictures
 from ffml.report.charts import Line, line_figure
@@ -51,7 +51,7 @@ def long_look(
         shown, tasks = _shown(record.tasks, asked), record.tasks
         whole = shown == slice(None)
         return look | {
-            "tiles": _tiles(run, look, record.favourable),
+            "tiles": _tiles(run, look, record),
             "tasks": tasks,
             "start": tasks[shown][0],
             "end": tasks[shown][-1],
@@ -65,6 +65,7 @@ def long_look(
             "delay": _delay_words(run.store.delays(MOST_DELAYS)),
             "versions": _versions(run),
             "drift": _drift(record, shown),
+            "label": columns.label,
             "newest_rows": _newest(run, columns),
             "ids": ids,
         }
@@ -96,16 +97,29 @@ def _shown(tasks: Sequence[str], asked: Mapping[str, str]) -> slice:
     return slice(None) if last - first == len(tasks) - 1 else slice(first, last + 1)
 
 
-def _tiles(run: "Run", look: Mapping[str, Any], favourable: str) -> list[tuple[str, str]]:
+def _tiles(run: "Run", look: Mapping[str, Any], record: "RunRecord") -> list[tuple[str, str]]:
     """Return a few large numbers with what they are."""
     counts = run.store.totals()
     waiting = int(counts.n[(counts.label < 0) & (counts.decision >= 0)].sum())
+    without = {name: _gap_without(record.counts.unpriced[name]) for name in record.moved}
+    apart = [
+        (f"{in_points(gap)} points", f"apart by {name}, if nothing were asked")
+        for name, gap in without.items()
+    ]
     return [
         (f"{look['people']:,}", "people decided so far"),
-        (hundred(look["share"]), were_decided(favourable)),
+        (hundred(look["share"]), were_decided(record.favourable)),
+        *apart[:1],
         (f"{waiting:,}", "labels have not come yet"),
-        (f"{run.store.deciding}", "is the version that decides"),
+        (f"Version {run.store.deciding}", "decides now"),
     ]
+
+
+def _gap_without(counts: Any) -> float:
+    """Return how far apart the rates of groups are in counts of what would have been decided."""
+    people = counts.sum((0, 2, 3))
+    rates = counts[..., 1].sum((0, 2))[people > 0] / people[people > 0]
+    return float(rates.max() - rates.min())
 
 
 def _part_sentence(record: "RunRecord", shown: slice) -> str:
@@ -141,7 +155,9 @@ def _days(run: "Run", favourable: str) -> dict[str, Any]:
     decided = were_decided(favourable).removeprefix("were ")
     if len(places) == 1:
         when = places[0].replace("T", ", hour ")
-        sentence = f"All of {when} (UTC): {people[0]:,} people, {chosen[0]:,} {decided}."
+        sentence = (
+            f"{when} (UTC): {people[0]:,} people were decided about, {chosen[0]:,} {decided}."
+        )
         return {"picture": "", "sentence": sentence}
     picture = line_figure(
         "days",
@@ -192,7 +208,7 @@ def _versions(run: "Run") -> list[dict[str, Any]]:
         {
             "number": row.number,
             "at": _time(row.at),
-            "task": row.task or "several tasks",
+            "task": row.task or "labels that came later",
             "state": "decides now" if row.deciding else "can be promoted" if row.kept else "",
         }
         for row in reversed(rows)
