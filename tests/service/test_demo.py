@@ -41,7 +41,7 @@ def test_it_starts_from_nothing_moves_and_leaves_nothing(tmp_path):
         page = re.search(r"http://\S+", demo.stdout.readline())[0]
         with urllib.request.urlopen(page) as reply:
             assert reply.status == 200
-        [ledger] = tmp_path.glob("ffml-demo-*/lender/run.db")
+        [ledger] = tmp_path.glob("ffml-demo-*/made-up-lender/run.db")
         with sqlite3.connect(ledger) as raw:
             question = "select count(distinct version), count(*) from decisions where version > 4"
             for _ in range(600):  # it has learned from labels that came later, and decides by it

@@ -73,7 +73,7 @@ def _demo(host: str, port: int) -> None:
     from ffml.runtime import configure
 
     def ready(page: str) -> None:
-        typer.echo(f"A made-up lender in fast motion, two years in two minutes: {page}")
+        typer.echo(f"A made-up lender in fast motion, two years in about a minute: {page}")
         typer.echo("Stop with Ctrl-C; nothing of it stays.")
         if sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}:
             webbrowser.open(page)

@@ -143,13 +143,9 @@ def _days(run: "Run", favourable: str) -> dict[str, Any]:
         return {"picture": "", "sentence": "Nobody has been decided about yet."}
     last = datetime.date.fromisoformat(newest[0].at[:10])
     start = str(last - datetime.timedelta(days=MOST_DAYS - 1))
-    by, rows = "day", run.store.rates(start, None, "day")
-    if len({row[0] for row in rows}) == 1:
-        by, rows = "hour", run.store.rates(str(last), None, "hour")
-    counts: dict[str, list[int]] = {}
-    for period, _, people, positive, *_ in rows:
-        before = counts.get(period, [0, 0])
-        counts[period] = [before[0] + int(people), before[1] + int(positive)]
+    by, counts = "day", run.store.by_time(start, "day")
+    if len(counts) == 1:
+        by, counts = "hour", run.store.by_time(str(last), "hour")
     places = _every(by, min(counts), max(counts))
     people, chosen = ([counts.get(p, (0, 0))[i] for p in places] for i in (0, 1))
     decided = were_decided(favourable).removeprefix("were ")
@@ -163,7 +159,7 @@ def _days(run: "Run", favourable: str) -> dict[str, Any]:
         "days",
         f"Decisions by {by}",
         f"How many people were decided about in each {by} (UTC).",
-        [place.replace("T", " h ") for place in places],
+        [f"{place[11:]} h" if by == "hour" else place for place in places],
         [Line("people", people), Line(decided, chosen)],
         lambda value: f"{value:,.0f}",
         ends=(0.0, 1.05 * max(people)),

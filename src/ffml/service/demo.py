@@ -24,7 +24,7 @@ from ffml.service.server import Server
 if TYPE_CHECKING:
     import pandas as pd
 
-NAME = "lender"
+NAME = "made-up-lender"
 PEOPLE = 300  # a month
 KNOWN_MONTHS = 4  # whose labels are there when the demo begins
 MONTHS = 24

@@ -183,6 +183,16 @@ class Store:
         with self._reading() as connection:
             return _looks.newest(connection, most)
 
+    def by_time(self, start: str, by: str) -> dict[str, tuple[int, int]]:
+        """Return how many people were decided about in each period since then, how many positively.
+
+        Args:
+            start: the first moment, UTC in ISO 8601 or the beginning of it.
+            by: "year", "month", "day" or "hour".
+        """
+        with self._reading() as connection:
+            return _looks.by_time(connection, start, by)
+
     def waiting(self, most: int) -> list[_looks.WaitingRow]:
         """Return the newest tasks that lack labels, the last one first."""
         with self._reading() as connection:
