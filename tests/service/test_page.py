@@ -3,6 +3,8 @@
 import asyncio
 import html
 import json
+import sqlite3
+from contextlib import closing
 from html.parser import HTMLParser
 from importlib import resources
 
@@ -130,6 +132,31 @@ def test_a_period_shows_its_own_rates_and_leaves_answer_and_evidence(folder, cli
     assert evidence(swapped.text) == evidence(part)
     for bad in ("start=2024-77", "end=x", "shoe=3"):
         assert client.get(f"{PARTS}?{bad}").status_code == 400
+
+
+def test_decisions_by_day_and_how_late_labels_came(folder, client):
+    with closing(sqlite3.connect(folder / "run.db")) as raw, raw:
+        raw.execute("update events set at = '2026-05-' || (10 + seq) || 'T08:00:00.000000+00:00'")
+    text = client.get(PARTS).text
+    figure = text.partition('id="chart-days"')[2].partition("</figure>")[0]
+    cells = Read(figure.partition("<tbody>")[2]).texts
+    days = dict(zip(cells[::3], zip(cells[1::3], cells[2::3], strict=True), strict=True))
+    counted = ask(
+        folder,
+        "select substr(at, 1, 10), count(*), sum(decision) from people where decision is not null "
+        "group by 1",
+    )
+    assert {day: (str(n), str(chosen)) for day, n, chosen in counted}.items() <= days.items()
+    assert {both for day, both in days.items() if day not in dict(r[:2] for r in counted)} == (
+        {("0", "0")}
+    )
+    events = "join events a on a.seq = d.event join events b on b.seq = l.event"
+    late = ask(
+        folder,
+        f"select b.seq - a.seq from labels l join decisions d on d.seq = l.decision {events}",
+    )
+    middle = float(np.median([days for (days,) in late]))
+    assert f"Half of the newest {len(late)} labels that came later took {middle:.1f} days" in text
 
 
 def evidence(text):
