@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ffml.runs import Run
     from ffml.service._people import Columns
 
+NOBODY = "Nobody has been decided about yet; the page begins with the first task."
 MOST_ROWS = 12  # of a table
 MOST_DAYS = 60
 MOST_DELAYS = 2000  # of the newest labels
@@ -25,6 +26,8 @@ MOST_DELAYS = 2000  # of the newest labels
 def short_look(run: "Run") -> dict[str, Any]:
     """Return the answer alone, for the list of runs."""
     with run.store.snapshot():
+        if not run.store.tasks():
+            return {"verdicts": [], "sentences": [NOBODY], "newest": UNDEFINED}
         answer = run.answer
         return {
             "verdicts": _verdicts(answer),
@@ -47,11 +50,14 @@ def long_look(
         ids: whether who asks may see who was decided about.
     """
     with run.store.snapshot():
+        if not run.store.tasks():
+            raise FFMLError(NOBODY)
         record, look = run.record, short_look(run)
         shown, tasks = _shown(record.tasks, asked), record.tasks
         whole = shown == slice(None)
         return look | {
             "tiles": _tiles(run, look, record),
+            "unknown": {name: n for name, n in record.counts.unknown.items() if n},
             "tasks": tasks,
             "start": tasks[shown][0],
             "end": tasks[shown][-1],
