@@ -1,6 +1,7 @@
 """The page says what the run says, to who may read it, and nothing of the data becomes markup."""
 
 import asyncio
+import datetime
 import html
 import json
 import sqlite3
@@ -99,7 +100,7 @@ def test_numbers_are_those_of_plain_sql(folder, client):
     ).values()
     apart = f"{100 * (max(rates) - min(rates)):.1f} points"
     assert tiles["apart by sex, if nothing were asked"] == apart
-    row = f'<tr><th scope="row">2024-05</th><td>40</td><td>{waiting}</td>'
+    row = f'<tr><th scope="row">2024-05</th><td>40</td><td>{waiting}</td><td>less than a day</td>'
     assert row in text
     newest = ask(
         folder,
@@ -139,6 +140,9 @@ def test_decisions_by_day_and_how_late_labels_came(folder, client):
     with closing(sqlite3.connect(folder / "run.db")) as raw, raw:
         raw.execute("update events set at = '2026-05-' || (10 + seq) || 'T08:00:00.000000+00:00'")
     text = client.get(PARTS).text
+    [(newest,)] = ask(folder, "select min(at) from people where task = '2024-05'")
+    age = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(newest)
+    assert f"<td>{age.days:,} days</td>" in text
     figure = text.partition('id="chart-days"')[2].partition("</figure>")[0]
     cells = Read(figure.partition("<tbody>")[2]).texts
     days = dict(zip(cells[::3], zip(cells[1::3], cells[2::3], strict=True), strict=True))

@@ -65,9 +65,7 @@ def long_look(
             "part": "" if whole else _part_sentence(record, shown),
             "pictures": decision_pictures(record, shown),
             "days": _days(run, record.favourable),
-            "waiting": [
-                row._replace(since=_time(row.since)) for row in run.store.waiting(MOST_ROWS)
-            ],
+            "waiting": [(row, _age(row.since)) for row in run.store.waiting(MOST_ROWS)],
             "delay": _delay_words(run.store.delays(MOST_DELAYS)),
             "versions": _versions(run),
             "drift": _drift(record, shown),
@@ -202,6 +200,12 @@ def _delay_words(delays: Sequence[tuple[str, str]]) -> str:
 
 
 _UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
+
+
+def _age(at: str) -> str:
+    """Say how long ago something was, in days."""
+    since = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(at)
+    return "less than a day" if since.days < 1 else f"{since.days:,} days"
 
 
 def _versions(run: "Run") -> list[dict[str, Any]]:

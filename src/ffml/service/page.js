@@ -98,6 +98,7 @@
         }
       } catch (error) {
         if (mine === turn && isClosed(error)) return refuse(error);
+        if (error.status === 503) await show().catch(() => {}); // no stream is free: look now and then
       }
       if (mine !== turn) return;
       state.textContent = "Not connected; trying again";
