@@ -6,7 +6,7 @@ intervals: no sentence says that a model is fair.
 
 import numpy as np
 
-from ffml.report import _card_results, _facts, _recipe, _words, answer
+from ffml.report import _card_results, _facts, _first, _recipe, _words, answer
 from ffml.report._view import RunView
 from ffml.report.markdown import bullets, escape, fenced, items, table
 from ffml.report.notes import warning_lines
@@ -35,7 +35,7 @@ def model_card(run: RunView) -> str:
 
 
 def _title(run: RunView) -> list[str]:
-    name = f"{run.config.get('method')} on {_words.data_name(run)}"
+    name = _first.title(run)
     header = ["everybody decided about", "so far", "now"]
     parts = [
         f"# Model card: {escape(name)}",

@@ -19,20 +19,28 @@ class Row(NamedTuple):
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
     """Say the fact and the verdict, who was compared, the alarm, and how often it was right."""
-    said = words.sentences(summary["answer"])
-    if found := summary.get("without_fairness"):
-        said.append(_without_sentence(found))
-    favourable = summary["answer"]["favourable"]
-    for column, groups in (summary.get("moved") or {}).items():
-        said.append(_moved_sentence(column, groups, favourable))
+    said = words.sentences(summary["answer"]) + change_sentences(summary)
     extra = summary.get("extra", {})
-    return said + ([_trust_sentence(extra["trust"])] if "trust" in extra else [])
+    return said + ([trust_sentence(extra["trust"])] if "trust" in extra else [])
 
 
-def _trust_sentence(trust: float) -> str:
+def change_sentences(summary: Mapping[str, Any]) -> list[str]:
+    """Say what would be without fairness, and whose decisions it changed."""
+    free, favourable = summary.get("without_fairness"), summary["answer"]["favourable"]
+    moved = (summary.get("moved") or {}).items()
+    said = [_without_sentence(free)] if free else []
+    return said + [_moved_sentence(column, groups, favourable) for column, groups in moved]
+
+
+def decided_words(summary: Mapping[str, Any]) -> str:
+    """Name the favourable decision: "approved"."""
+    return phrases.were_decided(summary["answer"]["favourable"]).removeprefix("were ")
+
+
+def trust_sentence(trust: float) -> str:
     """Say whether adapting to a task's own labels has paid.
 
-    >>> _trust_sentence(0.0)
+    >>> trust_sentence(0.0)
     'Adapting to the labels of each task did not pay: one model serves all tasks.'
     """
     if trust == 0:

@@ -178,6 +178,11 @@ class Store:
         with self._reading() as connection:
             return _read.rates(connection, start, end, by)
 
+    def scores(self) -> list[Any]:
+        """Count everybody by cell, label, decision and tenth of probability."""
+        with self._reading() as connection:
+            return _read.scores(connection)
+
     def labels_of(self, round: int) -> dict[str, np.ndarray]:
         """Return the labels that came later to people of a round, in their order."""
         with self._reading() as connection:
