@@ -93,6 +93,7 @@ SMALL = {
         ],
         r"\| fairlearn \| ",
     ),
+    "scripts/draw_concepts.py": (["--out", "."], "wrote concept_alarm.svg"),
     "benchmarks/predict_rows.py": (
         ["--rows", "2000"],
         "default recipe: .* million rows/s from Parq",

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ffml.base import FFMLError
-from ffml.tables import Preprocessor, open_sql, open_table, table_stream
+from ffml.tables import Preprocessor, open_data, open_table, table_stream
 from ffml.tables.scaling import RunningScaler
 
 
@@ -44,7 +44,7 @@ def as_sqlite(frame, folder):
     with sqlite3.connect(folder / "t.db") as connection:
         frame.to_sql("t", connection, index=False)
     connection.close()
-    return open_sql(f"sqlite:///{folder / 't.db'}", "select * from t order by rowid")
+    return open_data(f"sqlite:///{folder / 't.db'}", "select * from t order by rowid")
 
 
 SOURCES = {"csv": as_csv, "parquet": as_parquet, "sqlite": as_sqlite}
@@ -79,7 +79,7 @@ def assert_same_tasks(stream, frame, names):
 @pytest.mark.parametrize("small_batches", [True, False])
 def test_tasks_hold_the_rows_of_the_table(tmp_path, kind, clustered, small_batches, monkeypatch):
     if small_batches:
-        for place in ("sources._typed.BATCH_ROWS", "sources._database.CHUNK_ROWS"):
+        for place in ("sources._typed.BATCH_ROWS", "sources._sql.CHUNK_ROWS"):
             monkeypatch.setattr(f"ffml.tables.{place}", 7)
         monkeypatch.setattr("ffml.tables._ingest.MAX_HELD_ROWS", 7)
         monkeypatch.setattr("ffml.tables.sources._csv.BLOCK_BYTES", 100)

@@ -84,8 +84,13 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
         f"{DEFAULT_GAP:g}",
         _share,
     )
+    approve = _ask(
+        "7. What share of the people is decided favourably (labels: as many as outcomes are so)?",
+        "labels",
+        _approved,
+    )
     columns = (label, positive, sensitive, task, time, by)
-    return Answers(*columns, gap, date_format, delay, selective, id)
+    return Answers(*columns, gap, date_format, delay, selective, id, approve)
 
 
 def _ask_tasks(
@@ -183,6 +188,12 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) > MOST_DELAY:
         raise FFMLError(f"a whole number from 0 to {MOST_DELAY}, please")
     return int(text)
+
+
+def _approved(text: str) -> str:
+    from ffml.recipe.policy import DEFAULT_POLICY, policy_of
+
+    return DEFAULT_POLICY if text == DEFAULT_POLICY else str(policy_of({"approve": text}))
 
 
 def _share(text: str) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ffml.base import SensitiveColumn, Stream, Task
-from ffml.tables import open_frame, table_stream
+from ffml.tables import FrameSource, table_stream
 from ffml.tables.scaling import RunningScaler
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def people_stream(
     b [[0.0]] [1] [[1]]
     """
     table = table_stream(
-        open_frame(_in_order(frame, task, seed), name),
+        FrameSource(_in_order(frame, task, seed), name),
         task=task,
         label=label,
         sensitive=tuple(sensitive),

@@ -16,6 +16,7 @@ from ffml.methods._leader import leader
 from ffml.methods._m_ftml import m_ftml
 from ffml.methods._ogdlc import ogdlc
 from ffml.methods._refit import refit
+from ffml.methods._sinha_vaze import sinha_vaze
 from ffml.methods._stopping import STOP
 from ffml.methods._twp import twp
 from ffml.methods.outer import OUTER
@@ -28,6 +29,7 @@ METHODS: dict[str, Callable[..., Learner]] = {
     "ogdlc": ogdlc,
     "adp-olc": adp_olc,
     "gen-olc": gen_olc,
+    "sinha-vaze": sinha_vaze,
     "refit": refit,
     "fairlearn-dp": fairlearn_dp,
     "fairlearn-eo": fairlearn_eo,
@@ -60,5 +62,6 @@ __all__ = [
     "m_ftml",
     "ogdlc",
     "refit",
+    "sinha_vaze",
     "twp",
 ]

@@ -14,8 +14,7 @@ from ffml.tables import (
     Source,
     TableStream,
     guess_roles,
-    open_frame,
-    open_sql,
+    open_data,
     open_table,
     public_url,
     refuse_unknown,
@@ -63,7 +62,7 @@ def find_data(data: Any, options: dict[str, Any]) -> Found:
     A query without an address goes to the database of the environment variable `SQL_URL`.
     """
     if data is not None and not isinstance(data, str | Path):
-        return _table("data frame", options, source=open_frame(data, "the data frame"))
+        return _table("data frame", options, source=open_data(data))
     data = None if data is None else str(data)
     if data is not None and is_url(data):
         return _table(SQL, options, data)
@@ -134,7 +133,7 @@ def open_source(data: str, options: dict[str, Any], sql_url: str | None = None) 
             f"give the database's address, such as sqlite:///loans.db, as DATA or in {SQL_URL}; "
             "files do not keep it"
         )
-    return open_sql(sql_url, options["query"])
+    return open_data(sql_url, options["query"])
 
 
 def _table(

@@ -24,6 +24,7 @@ def run_summary(
     asked: Asked,
     favourable: str = "",
     raised: Iterable[Mapping[str, Any]] = (),
+    policy: str = "",
 ) -> dict[str, Any]:
     """Say in numbers what a run came to: the answer first, then everything behind it.
 
@@ -35,6 +36,7 @@ def run_summary(
         asked: notions with their bounds, None where no fairness was asked for.
         favourable: the favourable outcome in the user's words.
         raised: alarms of earlier summaries, which stand.
+        policy: who was decided favourably.
     """
     counts = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     tables = {name: measurable(table) for name, table in counts.items()}
@@ -49,7 +51,9 @@ def run_summary(
         "status": status,
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
-        "answer": answer(counts, columns, asked, names, favourable=favourable, raised=raised),
+        "answer": answer(
+            counts, columns, asked, names, favourable=favourable, raised=raised, policy=policy
+        ),
         "without_fairness": without_fairness(rounds, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "by_column": by_column(tables, tuple(columns), ceilings),

@@ -37,6 +37,7 @@ def summary_of(run: "Run") -> dict[str, Any]:
         asked,
         favourable=record.favourable,
         raised=record.raised,
+        policy=record.policy,
     )
     extra = next((one.extra for one in reversed(rounds) if one.extra), {})
     return summary | {"moved": record.moved, "extra": extra, "head": record.head}

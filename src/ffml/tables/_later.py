@@ -1,10 +1,10 @@
 """What comes once a run has begun: further tables, and labels of people decided about before."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Task
 from ffml.tables._labels import label_values
@@ -15,10 +15,7 @@ from ffml.tables._values import role_texts
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._folder import FILE, FolderSource
 from ffml.tables.sources._open import open_data
-from ffml.tables.sources._source import Source, located
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from ffml.tables.sources._source import Source, WithColumn, located
 
 
 def open_further(data: Any, task: str, query: str | None = None) -> Source:
@@ -31,7 +28,7 @@ def open_further(data: Any, task: str, query: str | None = None) -> Source:
     """
     source = open_data(data, query)
     if task == FILE and source.task is None:
-        return FolderSource(source.name, (source,))
+        return FolderSource(source.name, [source])
     return source
 
 
@@ -47,7 +44,7 @@ def further_stream(
         drop_missing: see `table_stream`.
     """
     if roles["label"] not in source.columns:
-        source = WithoutLabels(source, roles["label"])
+        source = WithColumn(source, roles["label"], None)
     other = (source.task, roles.get("id"))
     drop = [name for name in roles["drop"] if name in source.columns and name not in other]
     unasked = (FILE, roles.get("time") if roles.get("by") else None)  # not given as --task
@@ -58,32 +55,6 @@ def further_stream(
         drop_missing=drop_missing,
         known=known,
     )
-
-
-@dataclass(frozen=True)
-class WithoutLabels:
-    """A table of people of whom no label is known yet: the column is there, and empty."""
-
-    source: Source
-    label: str
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.source, name)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """All columns, and the label's."""
-        return (*self.source.columns, self.label)
-
-    def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
-        """Read some columns; the label's has no values."""
-        import pyarrow as pa
-
-        own = [name for name in columns if name != self.label]
-        for batch in self.source.batches(own):
-            table = dict(zip(own, batch.columns, strict=True))
-            table[self.label] = pa.nulls(batch.num_rows, pa.string())
-            yield pa.RecordBatch.from_arrays([table[c] for c in columns], names=list(columns))
 
 
 class LateLabels(NamedTuple):
@@ -209,7 +180,7 @@ class PersonColumns(NamedTuple):
         """The columns to be read."""
         return [*self.sensitive, *filter(None, (self.id, self.task))]
 
-    def read(self, batch: "pa.RecordBatch") -> "Persons":
+    def read(self, batch: pa.RecordBatch) -> "Persons":
         """Read a batch's rows; what is not known is −1 or None."""
         texts = [role_texts(batch.column(n), n, "sensitive").to_pylist() for n in self.sensitive]
         groups = np.full((len(batch), len(self.schema.sensitive)), -1, np.int32)

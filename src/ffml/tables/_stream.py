@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
 from ffml.tables._ingest import Ingest
 from ffml.tables._labels import label_values, refuse_new_groups, sensitive_column
 from ffml.tables._play import TaskReader
-from ffml.tables._roles import Roles
+from ffml.tables._roles import Roles, refuse_missing
 from ffml.tables._settle import check_time, settle_time
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._open import open_data
@@ -117,7 +117,9 @@ def table_stream(
         preprocessor = known.preprocessor
     if preprocessor is not None:
         _check_columns(preprocessor, roles, source)
-    roles = settle_time(source, roles)
+    if time is not None:
+        by, date_format = settle_time(source, time, by, date_format, roles.task == time)
+        roles = replace(roles, by=by, date_format=date_format)
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(source.fingerprint)  # beside the reading
         read = Ingest(source, roles, preprocessor)
@@ -146,12 +148,7 @@ def _refuse_missing(read: Ingest, name: str, drop_missing: bool) -> None:
     """Refuse a table without rows, and rows that lack a task, a sensitive value or an id."""
     if not read.read_rows:
         raise FFMLError(f"{name} has no rows; at least one is needed")
-    found = [f"{count} in {where}" for where, count in read.missing.items() if count]
-    if found and not drop_missing:
-        raise FFMLError(
-            f"rows without a value: {', '.join(found)}; fill them in, or leave such rows out "
-            "(--set data.drop_missing=true)"
-        )
+    refuse_missing(read.missing, drop_missing)
     if not read.sizes:
         raise FFMLError(f"{name} has no rows left without those that miss a value")
 
@@ -160,20 +157,20 @@ def _labels(read: Ingest, roles: Roles, known: Known | None) -> dict[str, int]:
     """Say what the label's texts stand for; rows may lack them, but not all rows."""
     if known:
         positive = next((text for text, code in known.labels.items() if code), roles.positive)
-        return label_values(roles.label, {*read.labels.codes, *known.labels}, positive)
-    if not read.labels.codes:
+        return label_values(roles.label, {*read.labels, *known.labels}, positive)
+    if not read.labels:
         raise FFMLError(
             f"label column {roles.label!r} is empty; labels of some people are needed to learn from"
         )
-    return label_values(roles.label, read.labels.codes, roles.positive)
+    return label_values(roles.label, read.labels, roles.positive)
 
 
 def _groups(read: Ingest, known: Known | None) -> tuple[SensitiveColumn, ...]:
     """Say which groups there are."""
     if known:
-        refuse_new_groups({name: t.codes for name, t in read.groups.items()}, known.sensitive)
+        refuse_new_groups(read.groups, known.sensitive)
         return known.sensitive
-    return tuple(sensitive_column(name, texts.codes) for name, texts in read.groups.items())
+    return tuple(sensitive_column(name, groups) for name, groups in read.groups.items())
 
 
 def _unused(brought: str | None, task: str | None) -> tuple[str, ...]:

@@ -3,47 +3,36 @@
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from ffml.base import FFMLError
-from ffml.tables.sources._source import Source
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from ffml.tables.sources._source import Source, WithColumn
 
 FILE = "(file)"  # the column of tasks that a folder brings: each row's file, without suffix
 
 
-@dataclass(frozen=True)
-class FolderSource:
+class FolderSource(Source):
     """Files with the same columns, in the natural order of their names (part2 before part10)."""
 
-    name: str
-    files: tuple[Source, ...]
+    task = FILE
+
+    def __init__(self, name: str, files: Sequence[Source]) -> None:
+        self.name, self._files = name, tuple(files)
+        self.parse = self._files[0].parse
 
     @property
-    def parse(self) -> bool:
-        """Whether the files are CSV."""
-        return self.files[0].parse
-
-    @property
-    def has_header(self) -> bool:
-        """Whether the files' first rows name the columns."""
-        return self.files[0].has_header
-
-    @property
-    def task(self) -> str:
-        """The column that tells a row's file."""
-        return FILE
+    def files(self) -> tuple[Source, ...]:
+        """The files, each with its own first row."""
+        return self._files
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns that all files have, and the file's name."""
-        first = self.files[0]
-        for other in self.files[1:]:
+        first = self._files[0]
+        for other in self._files[1:]:
             for has, lacks in ((first, other), (other, first)):
                 if missing := [name for name in has.columns if name not in lacks.columns]:
                     raise FFMLError(
@@ -52,20 +41,14 @@ class FolderSource:
                     )
         return (*first.columns, FILE)
 
-    def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read file after file."""
-        import pyarrow as pa
-
-        own = [column for column in columns if column != FILE]
-        for file in self.files:
-            for batch in file.batches(own):
-                table = dict(zip(own, batch.columns, strict=True))
-                table[FILE] = pa.repeat(stem(Path(file.name)), batch.num_rows)
-                yield pa.RecordBatch.from_arrays([table[c] for c in columns], names=list(columns))
+        for file in self._files:
+            yield from WithColumn(file, FILE, stem(Path(file.name))).batches(columns)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of all files' names and hashes."""
-        lines = (f"{Path(file.name).name} {file.fingerprint()}\n" for file in self.files)
+        lines = (f"{Path(file.name).name} {file.fingerprint()}\n" for file in self._files)
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 

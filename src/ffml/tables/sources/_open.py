@@ -26,20 +26,21 @@ def open_data(data: Any, query: str | None = None) -> Source:
     """Open whatever holds rows: every command that reads a table calls this.
 
     Args:
-        data: a path (see `open_table`), a database's address (see `open_sql`), a table in memory
-            (see `open_frame`), or what is open already.
+        data: a path (see `open_table`), a database's address (``sqlite:///path`` or
+            ``postgresql://user@host/database``), a pandas or polars data frame, an Arrow table, or
+            what is open already.
         query: what to ask a database; no other table takes one.
     """
     if isinstance(data, str) and "://" in data:
         if not query:
             raise FFMLError("a database needs --query, such as --query 'SELECT * FROM loans'")
-        return open_sql(data, query)
+        return SqlSource(data, query)
     if query:
         shown = f"'{public_url(str(data))}'" if isinstance(data, str | Path) else "a data frame"
         raise FFMLError(f"--query asks a database, and {shown} is none; leave it out")
     if isinstance(data, str | Path):
         return open_table(data)
-    return data if hasattr(data, "batches") else open_frame(data, "the data frame")
+    return data if isinstance(data, Source) else FrameSource(data)
 
 
 def open_table(path: str | Path) -> Source:
@@ -65,21 +66,6 @@ def open_table(path: str | Path) -> Source:
         f"{path} is none of CSV (.csv, .tsv, .csv.gz), Parquet (.parquet), JSON (.jsonl, .json) "
         "and Excel (.xlsx)"
     )
-
-
-def open_sql(url: str, query: str) -> Source:
-    """Run a query on a database: ``sqlite:///path`` or ``postgresql://user@host/database``."""
-    return SqlSource(url, query)
-
-
-def open_frame(data: Any, name: str = "table") -> Source:
-    """Take a table in memory: a pandas or polars data frame, an Arrow table.
-
-    Args:
-        data: the table.
-        name: what to call it in messages.
-    """
-    return FrameSource(data, name)
 
 
 def _open_file(path: Path) -> Source | None:
@@ -108,7 +94,7 @@ def _open_folder(folder: Path) -> Source:
     stems = [stem(Path(file.name)) for file in files]
     if twins := [name for name in stems if stems.count(name) > 1]:
         raise FFMLError(f"the folder {folder} holds two files of task {twins[0]!r}; rename one")
-    return FolderSource(str(folder), tuple(files))
+    return FolderSource(str(folder), files)
 
 
 def _refuse_odd_name(path: Path) -> None:
