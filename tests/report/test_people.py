@@ -10,12 +10,12 @@ from made_up import Page, chart_html
 
 import ffml
 from ffml.base import FFMLError
-from ffml.datasets._lender import people
+from ffml.datasets._lender import lender_table
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    frame = people(seed=100, num_months=5, applicants=160)
+    frame = lender_table(seed=100, num_months=5, applicants=160)
     age = np.random.default_rng(0).integers(18, 70, len(frame))
     frame["age"] = np.where(age < 40, "young", "old")
     frame["approved"] = np.where(frame["approved"], "yes", "no")
@@ -85,7 +85,9 @@ def test_inputs_that_tell_the_group_are_named_by_their_columns(run, page):
     rows = re.findall(r'data-tip="(\w+): tells sex (\d+) %, the model goes by it (\d+) %"', chart)
     tells = {name: int(share) for name, share, _ in rows}
     assert max(tells, key=tells.get) in ("occupation", "hours")
-    assert 90 <= sum(tells.values()) <= 103 and set(tells) <= set(people(num_months=1).columns)
+    assert 90 <= sum(tells.values()) <= 103 and set(tells) <= set(
+        lender_table(num_months=1).columns
+    )
 
 
 def test_the_first_screen_is_the_answer_of_the_run(run, page):

@@ -46,7 +46,7 @@ def load(*, seed: int = 0, num_months: int = 24, applicants: int = 800) -> Strea
     at_least(1, num_months=num_months)
     at_least(4, applicants=applicants)
     return people_stream(
-        people(seed, num_months, applicants),
+        lender_table(seed, num_months, applicants),
         name="lender",
         task="month",
         label="approved",
@@ -55,7 +55,7 @@ def load(*, seed: int = 0, num_months: int = 24, applicants: int = 800) -> Strea
     )
 
 
-def people(seed: int = 0, num_months: int = 24, applicants: int = 800) -> "pd.DataFrame":
+def lender_table(seed: int = 0, num_months: int = 24, applicants: int = 800) -> "pd.DataFrame":
     """Return the applicants as a table, one row each."""
     import pandas as pd
 

@@ -36,13 +36,9 @@ def model_card(run: RunView) -> str:
 
 def _title(run: RunView) -> list[str]:
     name = _first.title(run)
-    header = ["everybody decided about", "so far", "now"]
     parts = [
         f"# Model card: {escape(name)}",
         escape(" ".join(answer.sentences(run.summary))),
-        table(header, [list(map(escape, row)) for row in answer.rows(run.summary)]),
-        "Gaps in points. Rates and gaps of the people decided are facts; intervals (95 %) are of"
-        " the rule behind them, for the largest difference between any two groups.",
         escape(_words.behind_paragraph(run)),
     ]
     if run.summary.get("status") != "complete":

@@ -46,7 +46,7 @@ def fill(body: str, context: dict[str, Any]) -> str:
 
 
 def _context(run: RunView) -> dict[str, Any]:
-    config, listed = run.config, _tables.last_places(run)
+    config = run.config
     return {
         "title": _first.title(run),
         "span": _first.span(run),
@@ -66,11 +66,6 @@ def _context(run: RunView) -> dict[str, Any]:
         "gaps": _gaps.gap_rows(run),
         "research": research_pictures(run),
         "constraint_totals": _tables.constraint_totals(run),
-        "round_head": _tables.ROUND_HEAD,
-        "rounds": _tables.round_rows(run, listed),
-        "listed_rounds": len(listed) if len(listed) < len(run.rounds) else None,
-        "constraint_head": _tables.constraint_head(run),
-        "constraint_rows": _tables.constraint_rows(run, listed),
         "settings": _settings(run),
     }
 

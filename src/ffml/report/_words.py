@@ -55,18 +55,6 @@ def reasons_by_metric(cell: str) -> dict[str, str]:
     return dict(re.findall(r"(?:^|; )([a-z_]+): (.*?)(?=; [a-z_]+: |$)", cell, flags=re.S))
 
 
-def metrics_by_reason(cell: str) -> str:
-    """Write the same cell shorter: each reason once, after the metrics that it explains.
-
-    >>> metrics_by_reason("dp: no rows; eo: no rows; disc: too few")
-    'dp, eo: no rows; disc: too few'
-    """
-    metrics: dict[str, list[str]] = {}
-    for metric, reason in reasons_by_metric(cell).items():
-        metrics.setdefault(reason, []).append(metric)
-    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in metrics.items()) or cell
-
-
 def undefined_reasons(run: RunView, metric: str) -> Counter[str]:
     """Count the rounds by what kept a metric from being measured; several things may."""
     cells = (reasons_by_metric(cell).get(metric, "") for cell in run.rounds.text("undefined"))

@@ -3,9 +3,6 @@
 from pathlib import PurePath
 from typing import Any
 
-import numpy as np
-
-from ffml import metrics
 from ffml.audit import Audit
 from ffml.audit.gate import to_document
 from ffml.metrics.phrases import asked_words
@@ -13,9 +10,8 @@ from ffml.metrics.words import labels_sentence
 from ffml.report._gaps import NOTIONS, gap_cells
 from ffml.report._groups import group_table
 from ffml.report._page import fill
-from ffml.report._pictures import Z, evidence_pictures, rate_pictures
-from ffml.report._tables import MAX_ROUNDS
-from ffml.report.numbers import counted, listed, points, points_interval
+from ffml.report._pictures import evidence_pictures, rate_pictures
+from ffml.report.numbers import counted, listed
 
 
 def render_audit(audit: Audit) -> str:
@@ -41,8 +37,6 @@ def _context(audit: Audit) -> dict[str, Any]:
         "rates": rate_pictures(*people, audit.limits.asked(), audit.answer["favourable"]),
         "evidence": evidence_pictures(*people, audit.limits.asked()),
         "group_tables": [group_table(c, decisions.counts[c.name], {}) for c in decisions.columns],
-        "rounds": _round_rows(audit),
-        "shown_rounds": MAX_ROUNDS if len(decisions.tasks) > MAX_ROUNDS else None,
     }
 
 
@@ -72,27 +66,3 @@ def _gap_rows(audit: Audit) -> list[dict[str, str]]:
         for notion, gaps in column.gaps.items()
         for found in gaps
     ]
-
-
-def _round_rows(audit: Audit) -> dict[str, Any]:
-    """Write every round's gaps as text."""
-    names, cells = [], []
-    decided = audit.decisions.counts
-    for column in audit.decisions.columns:
-        gaps = metrics.round_gaps(decided[column.name])
-        reach = Z * np.sqrt(np.maximum(gaps.gap**2 - gaps.square, 0))
-        compared = metrics.comparisons(len(column.groups), column.groups, "demographic-parity")
-        for name, _, i in compared:
-            names.append(f"{column.name}: {name}")
-            cells.append(
-                [
-                    (points(gap), points_interval(gap - wide, gap + wide))
-                    for gap, wide in zip(gaps.gap[:, i], reach[:, i], strict=True)
-                ]
-            )
-    sizes = next(iter(decided.values())).sum((1, 2, 3))
-    rows = [
-        {"round": t + 1, "task": task, "rows": f"{sizes[t]:,}", "gaps": [c[t] for c in cells]}
-        for t, task in enumerate(audit.decisions.tasks)
-    ]
-    return {"names": names, "rows": rows[-MAX_ROUNDS:]}
