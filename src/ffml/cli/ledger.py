@@ -58,11 +58,16 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="Where to write the page. (default: the run's folder)")
     ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(help="Another run about the same people, to be shown beside this one."),
+    ] = None,
 ) -> None:
     """Write the report of a run, and its other files if they are missing or stale."""
     from ffml.runs import open_run
 
-    typer.echo(f"Report: {open_run(run).report(out)}")
+    others = [open_run(one, write=False) for one in beside or ()]
+    typer.echo(f"Report: {open_run(run).report(out, beside=others)}")
 
 
 def verify(

@@ -178,6 +178,11 @@ class Store:
         with self._reading() as connection:
             return _read.rates(connection, start, end, by)
 
+    def scores(self) -> list[Any]:
+        """Count everybody by cell, label, decision and tenth of probability."""
+        with self._reading() as connection:
+            return _read.scores(connection)
+
     def newest(self, most: int) -> list[_looks.NewestRow]:
         """Return the newest decisions, the last one first."""
         with self._reading() as connection:
