@@ -137,7 +137,7 @@ def test_what_needs_labels_cannot_be_measured_where_they_depend_on_the_decision(
     said = " ".join(sentences({"answer": found}))
     assert "cannot be measured" in said and "1.000" not in said
     shown = {row.what: row.so_far for row in rows({"answer": found})}
-    assert shown["accuracy"] == shown["balanced accuracy"] == shown["positive labels"] == "–"
+    assert shown["accuracy"] == shown["balanced accuracy"] == shown["favourable labels"] == "–"
     gate = findings_of(judged(truth), [("equal-opportunity", 0.05)])
     audit = audited(truth, tmp_path, Limits(max_gap=0.05, notion="equal-opportunity"))
     assert verdict(gate) == verdict(audit.findings) == UNMEASURABLE

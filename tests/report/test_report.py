@@ -91,7 +91,7 @@ def test_summary_in_words(page, run):
     assert f"a long-run gap of {100 * gap['long_run']:.1f} points (95 %" in page.words
     assert "pooled it is 0.871 (interval 0.840 to 0.902)" in page.words
     assert "a gap of 6.4 percentage points (5.0 to 7.8)" in page.words
-    why = "no positive decisions: 3, only positive decisions: 1"
+    why = "no favourable decisions: 3, only favourable decisions: 1"
     assert f"demographic parity in 4 of 41 ({why})" in page.words
     assert "In 4 rounds everybody received the same decision" in page.words
     assert "interrupted" not in page.words
@@ -128,8 +128,8 @@ def test_the_page_begins_with_the_answer(page, run):
         answer["notions"][0]["verdict"],
         f"Of {answer['people']:,} people decided so far, {high} Male and {low} Female were decided",
         "Within tasks by sex, Male above Female: a long-run gap of",
-        f"balanced accuracy {answer['balanced_accuracy']:.3f}",
         f"{100 * answer['label_share']:.1f} of 100 labels",
+        f"balanced accuracy {answer['balanced_accuracy']:.3f}",
         "noise ceiling",
         "Multipliers λ",
     ]
@@ -147,7 +147,7 @@ def test_without_fairness_is_shown_where_the_run_knows_it(run):
     summary = run.summary | {"without_fairness": without}
     words = page_of(replace(run, summary=summary)).words
     assert "The same learner without fairness: 15.4 points apart, the lowest rate 70.0 %" in words
-    assert "Balanced accuracy 0.810, accuracy 0.800, 25.0 of 100 decisions positive." in words
+    assert "Balanced accuracy 0.810, accuracy 0.800, 25.0 of 100 decided favourably." in words
     assert "without fairness" not in page_of(run).words
 
 
@@ -216,7 +216,7 @@ def test_every_column_is_reported_and_the_most_uneven_one_heads_the_page():
 def test_every_round_is_listed(page):
     _, *rows = page.table("Validation", "Undefined because")
     assert [row[0] for row in rows] == [str(t) for t in range(1, 42)]
-    assert rows[2][5] == "—" and "no positive decisions" in rows[2][-1]
+    assert rows[2][5] == "—" and "no favourable decisions" in rows[2][-1]
     assert "very long official name" in rows[4][1]
     assert len(page.having("details")) == 3 + 12
     assert len(page.table("Round", "demographic-parity[sex=Male]")) == 43
@@ -276,7 +276,7 @@ def test_metric_undefined_in_every_round():
     page = Page(html)
     assert "DP: nothing measured." in chart_html(html, "dp")
     assert "The ratio of the groups’ selection rates is undefined in every round" in page.words
-    assert "cannot be told yet: no positive decisions" in page.words
+    assert "cannot be told yet: no favourable decisions" in page.words
     assert "No round shows a gap in selection rates beyond" in page.words
     assert "nan" not in page.words.lower()
 

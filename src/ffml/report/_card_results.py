@@ -83,7 +83,7 @@ def groups(run: RunView) -> list[str]:
     keys = ["selection_rate", "true_positive_rate", "false_positive_rate", "accuracy", "n"]
     keys += ["n_labelled", "n_label_1", "n_selected"]
     header = ["selection rate", "true positive rate", "false positive rate", "accuracy", "rows"]
-    header += ["with a label", "label 1", "selected"]
+    header += ["with a label", "favourable labels", "selected"]
     parts = ["## By group, all rounds pooled"]
     for group_table in _tables.group_tables(run):
         rows = [[escape(row["group"]), *(row[key] for key in keys)] for row in group_table["rows"]]

@@ -161,8 +161,8 @@ def _without_tile(found: Mapping[str, Any]) -> dict[str, Any]:
         "value": f"{gap} points",
         "main": f"Lowest rate {ratio} % of the highest; typical gap {typical}",
         "note": f"Balanced accuracy {rate(found.get('balanced_accuracy'))}, accuracy "
-        f"{rate(found.get('accuracy'))}, {hundred(found.get('positive_share'))} decisions "
-        "positive.",
+        f"{rate(found.get('accuracy'))}, {hundred(found.get('positive_share'))} decided "
+        "favourably.",
     }
 
 

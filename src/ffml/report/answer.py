@@ -67,8 +67,8 @@ def _without_sentence(found: Mapping[str, Any]) -> str:
     text = (
         f"The same learner without fairness: {in_points(found.get('gap'))} points apart, the"
         f" lowest rate {in_points(found.get('ratio'))} % of the highest, typical gap"
-        f" {in_points(found.get('typical'))}, {hundred(found.get('positive_share'))} decisions"
-        " positive"
+        f" {in_points(found.get('typical'))}, {hundred(found.get('positive_share'))} decided"
+        " favourably"
     )
     if not known(found.get("accuracy")):
         return f"{text}."
@@ -102,8 +102,8 @@ def rows(summary: Mapping[str, Any]) -> list[Row]:
     for name in ("accuracy", "balanced_accuracy"):
         lines.append(Row(name.replace("_", " "), rate(found[name]), ""))
     share = hundred(now.get("positive_share"))
-    lines.append(Row("positive decisions", hundred(found["positive_share"]), share))
-    lines.append(Row("positive labels", hundred(found["label_share"]), ""))
+    lines.append(Row(f"{decided}, of all people", hundred(found["positive_share"]), share))
+    lines.append(Row("favourable labels", hundred(found["label_share"]), ""))
     return lines
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ffml.base import FFMLError
-from ffml.tables._labels import label_values
+from ffml.tables._labels import label_values, refuse_adverse
 from ffml.tables._roles import Roles, refuse_unknown
 from ffml.tables._settle import check_time, settle_time
 from ffml.tables.sources._source import Source
@@ -82,6 +82,7 @@ def settled(roles: DecisionRoles, source: Source) -> DecisionRoles:
 
 def decision_codes(roles: DecisionRoles, seen: set[str]) -> dict[str, int]:
     """Say which decision is 1."""
+    refuse_adverse(roles.decision, seen, roles.positive)
     return label_values(roles.decision, seen, roles.positive, part="decision")
 
 
@@ -94,4 +95,5 @@ def label_codes(roles: DecisionRoles, seen: set[str]) -> dict[str, int]:
     positive = roles.positive_label
     if positive is None and roles.positive in seen:
         positive = roles.positive
+    refuse_adverse(roles.label, seen, positive, "--positive-label")
     return label_values(roles.label, seen, positive, option="--positive-label")
