@@ -185,7 +185,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         labels = inputs.read_labels(y, len(table))
         classes = inputs.two_classes(labels)
         columns = self._columns(config, sensitive_features, len(table))
-        outcomes = inputs.favourable_last(classes, self.positive, bool(config.asked))
+        name = str(getattr(y, "name", None) or "y")
+        outcomes = inputs.favourable_last(classes, self.positive, bool(config.asked), name)
         parts = {} if tasks is None else inputs.task_rows(tasks, len(table))
         if len(parts) < 2:
             parts = inputs.random_parts(labels == classes[1], config.seed)
@@ -231,7 +232,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             known = inputs.two_classes(labels if classes is None else classes)
             inputs.label_codes(labels, known)
             columns = self._columns(config, sensitive_features, len(table), groups)
-            outcomes = inputs.favourable_last(known, self.positive, bool(config.asked))
+            name = str(getattr(y, "name", None) or "y")
+            outcomes = inputs.favourable_last(known, self.positive, bool(config.asked), name)
             self._start(config, table, outcomes, columns, label=getattr(y, "name", None))
         else:
             inputs.refuse_new(classes, groups, self.classes_, self.schema_.sensitive)

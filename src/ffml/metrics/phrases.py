@@ -27,11 +27,11 @@ def were_decided(favourable: str) -> str:
     """Say that people got the favourable decision.
 
     >>> were_decided("approved"), were_decided("default = 0"), were_decided("")
-    ('were approved', "were decided 'default = 0'", 'were decided positively')
+    ('were approved', "were decided 'default = 0'", 'were decided favourably')
     """
     if favourable.isalpha() and favourable.endswith("ed"):
         return f"were {favourable}"
-    return f"were decided '{favourable}'" if favourable else "were decided positively"
+    return f"were decided '{favourable}'" if favourable else "were decided favourably"
 
 
 def policy_words(policy: str, favourable: str) -> str:

@@ -67,8 +67,8 @@ def _without_sentence(found: Mapping[str, Any]) -> str:
     text = (
         f"The same learner without fairness: {in_points(found.get('gap'))} points apart, the"
         f" lowest rate {in_points(found.get('ratio'))} % of the highest, typical gap"
-        f" {in_points(found.get('typical'))}, {hundred(found.get('positive_share'))} decisions"
-        " positive"
+        f" {in_points(found.get('typical'))}, {hundred(found.get('positive_share'))} decided"
+        " favourably"
     )
     if not known(found.get("accuracy")):
         return f"{text}."

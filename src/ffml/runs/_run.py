@@ -104,7 +104,7 @@ class Run:
 
         Returns:
             A row a period, protected column and group: people, positive, rate, unpriced (the rate
-            without fairness), labelled, label_rate (of label 1 among these).
+            without fairness), labelled, label_rate (of favourable labels among these).
         """
         from ffml.runs._frames import rates_frame
 
