@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ffml import metrics
 from ffml.base import SensitiveColumn
+from ffml.metrics import facts
 from ffml.metrics.answer import Asked, answer
 from ffml.metrics.by_column import by_column
 from ffml.metrics.labels import measurable
@@ -122,7 +122,10 @@ def drift_summary(rounds: Sequence[Round]) -> list[dict[str, Any]]:
 def pooled_metrics(
     tables: Mapping[str, np.ndarray], columns: Sequence[SensitiveColumn]
 ) -> dict[str, float]:
-    """Judge the decisions of several rounds as if they were one."""
-    return metrics.worst(
-        [metrics.judge(tables[column.name].sum(0), column.groups) for column in columns]
-    ).values
+    """Judge all rounds as if they were one; of several columns the largest difference, as facts."""
+    each = [facts.pooled_metrics(tables[column.name], column) for column in columns]
+    values = dict(each[0])
+    for name, sign in (("dp", 1), ("eo", 1), ("disc", -1)):
+        worst = min(each, key=lambda one: np.nan_to_num(sign * one[name], nan=np.inf))
+        values |= {k: v for k, v in worst.items() if k.startswith(name)}
+    return values
