@@ -23,20 +23,26 @@ from ffml.runtime import configure
 
 LEAST_SHARE = 0.05  # of the judged people: smaller groups are not compared
 _REFIT = {"shots": None, "rows_per_task": 4096, "tasks_per_round": 64}
+# Balanced accuracy is what is compared, so it is what all of them decide for.
+_EVENED = {"evened.threshold": "balanced"}
 RECIPES: dict[str, dict[str, Any]] = {
-    "default": {},
-    "default without boosting": {"wrappers": ("evened",)},
-    "default without adaptation": {"trust": 0.0},
-    "default without corrections": {"evened.memory": None},
-    "m-ftml, evened and boosted": {"method": "m-ftml", "wrappers": ("evened", "boosted")},
+    "default": _EVENED,
+    "default without the score of trees": _EVENED | {"score": 0.0},
+    "default without boosting": _EVENED | {"wrappers": ("evened",)},
+    "default without adaptation": _EVENED | {"trust": 0.0},
+    "default without corrections": _EVENED | {"evened.memory": None},
+    "m-ftml, evened and boosted": _EVENED
+    | {"method": "m-ftml", "wrappers": ("evened", "boosted")},
     "ffml, boosted": {"method": "ffml", "wrappers": ("corrected", "boosted")},
-    "ffml, evened and boosted": {
+    "ffml, evened and boosted": _EVENED
+    | {
         "method": "ffml",
         "wrappers": ("corrected", "evened", "boosted"),
     },
     "ffml": {"method": "ffml"},
     # Gradient boosting for labels and for groups, one multiplier: LinearPost (Xian & Zhao, 2024).
     "boosting refit, post-processed": _REFIT
+    | _EVENED
     | {
         "method": "refit",
         "classifier": "boosting",
