@@ -128,7 +128,7 @@ def compute(cells: Iterable[Cell], folder: str) -> None:
     for cell in cells:
         start = time.perf_counter()
         given = cell.settings() | {"data_options": cell.stream.options}
-        result = played(configure_run(cell.stream.data, given))
+        result = played(configure_run(cell.stream.data, given, policy="balanced"))
         result["seconds"] = time.perf_counter() - start
         cell.file(Path(folder)).write_text(json.dumps(result), encoding="utf-8")
 

@@ -224,7 +224,8 @@ def test_defaults_are_those_of_a_run():
     assert (given.pop("max_gap"),) == defaults["max_gap"]
     assert given.pop("random_state") == defaults["seed"] and given.pop("settings") is None
     assert given.pop("method") == DEFAULT_METHOD and given.pop("model") == Recipe().part("model")
-    assert all(given.pop(name) is None for name in ("wrappers", "positive", "shots"))
+    unset = ("wrappers", "positive", "shots", "approve", "cost", "threshold")
+    assert all(given.pop(name) is None for name in unset)
     assert given == {name: defaults[name] for name in given}
     recipe = configure(FairMetaClassifier().get_params()).recipe
     expected = configure_run("synthetic", {}).recipe

@@ -12,6 +12,7 @@ from ffml.estimator import FairMetaClassifier
 
 FEATURES = ["income", "debt"]
 ROLES = {"label": "repaid", "sensitive": "sex", "task": "month", "wrappers": ("evened",)}
+ROLES["threshold"] = "balanced"
 
 
 def people(seed, rows=4000):

@@ -87,13 +87,9 @@ def predict(
         list[str] | None,
         typer.Option(help="Column to carry over, such as an id; =1 becomes '=1 in a .csv file."),
     ] = None,
-    threshold: Annotated[
-        str | None,
-        typer.Option(
-            help="From where on a decision is positive, in place of the run's: balanced, accuracy, "
-            "cost=5, rate=0.2, or a probability. Nothing is learned anew."
-        ),
-    ] = None,
+    approve: shared.Approve = None,
+    cost: shared.Cost = None,
+    threshold: shared.Threshold = None,
     to: shared.To = None,
     to_table: shared.ToTable = "decisions",
     plugin: Annotated[
@@ -104,7 +100,9 @@ def predict(
     """Decide about the rows of a table with a model that a run has learned; write no ledger.
 
     A person gets the same decision alone and among others. See `ffml decide` to keep decisions.
+    Another policy than the run's shows what it would do; nothing is learned anew.
     """
+    from ffml.recipe.policy import policy_of
     from ffml.runs.models import model_at
     from ffml.scoring import prepare
     from ffml.scoring.table import predict_table, write_decisions, write_to_database
@@ -116,12 +114,13 @@ def predict(
 
         load_plugins(plugin)
     saved = model_at(model)
-    if support or together or threshold or not saved.decides_by_params:
+    policy = policy_of({"approve": approve, "cost": cost, "threshold": threshold})
+    if support or together or policy or not saved.decides_by_params:
         from ffml.runtime import configure
 
         configure(devices=1)
     source = open_data(table, query)
-    scorer = prepare(saved, source if together else None, support, threshold)
+    scorer = prepare(saved, source if together else None, support, policy)
     warned: list[str] = []
     batches = predict_table(saved, scorer.decide, source, keep or (), warned)
     if to is not None:

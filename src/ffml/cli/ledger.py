@@ -32,6 +32,8 @@ def decide(
 
     Whoever was decided about in the same task before gets the same decision again.
     """
+    from ffml.audit.record import favourable_of
+    from ffml.metrics.phrases import hundred, were_decided
     from ffml.runs import open_run
     from ffml.runtime import configure
     from ffml.scoring.table import add_to_database, write_frame
@@ -44,9 +46,8 @@ def decide(
     if to is not None:
         add_to_database(frame, to, table)
     tasks = ", ".join(dict.fromkeys(frame["task"]))
-    said = (
-        f"{len(frame):,} decisions ({tasks}), {100 * frame['decision'].mean():.1f} of 100 positive"
-    )
+    whom = were_decided(favourable_of(opened.config)).removeprefix("were ")
+    said = f"{len(frame):,} decisions ({tasks}), {hundred(frame['decision'].mean())} {whom}"
     if json_output:
         typer.echo(frame.to_json(orient="records"))
     else:
@@ -58,11 +59,16 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="Where to write the page. (default: the run's folder)")
     ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(help="Another run about the same people, to be shown beside this one."),
+    ] = None,
 ) -> None:
     """Write the report of a run, and its other files if they are missing or stale."""
     from ffml.runs import open_run
 
-    typer.echo(f"Report: {open_run(run).report(out)}")
+    others = [open_run(one, write=False) for one in beside or ()]
+    typer.echo(f"Report: {open_run(run).report(out, beside=others)}")
 
 
 def verify(

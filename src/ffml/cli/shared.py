@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 TABLE = "Your own table (columns with usual names are found without)"
+POLICY = "Who is approved (one of these)"
 HOW = "How to learn"
 OUTPUT = "Output"
 
@@ -64,6 +65,30 @@ Settings = Annotated[
         "again for several. `ffml methods NAME` lists them.",
         "--set",
         metavar="NAME=VALUE",
+    ),
+]
+Approve = Annotated[
+    float | None,
+    option(
+        POLICY, "Share of favourable decisions: 0.8 approves 80 of 100 people.", metavar="SHARE"
+    ),
+]
+Cost = Annotated[
+    float | None,
+    option(
+        POLICY,
+        "What a wrong refusal costs, in wrong approvals: 5, or 0.2 if a wrong approval costs 5 "
+        "wrong refusals.",
+        metavar="NUMBER",
+    ),
+]
+Threshold = Annotated[
+    str | None,
+    option(
+        POLICY,
+        "labels (as many approvals as favourable labels are expected; the default), accuracy, "
+        "balanced (errors at both labels count the same), or the least probability.",
+        metavar="WHAT",
     ),
 ]
 Plugin = Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ffml.base import SensitiveColumn, Stream, Task
-from ffml.tables import open_frame, table_stream
+from ffml.tables import FrameSource, table_stream
 from ffml.tables.scaling import RunningScaler
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def people_stream(
     task: str,
     label: str,
     sensitive: Mapping[str, Sequence[str]],
-    seed: int,
+    seed: int | None,
     intersect: bool = False,
 ) -> Stream:
     """Cut a table into tasks. All columns without a part are features.
@@ -39,7 +39,7 @@ def people_stream(
         task: the column whose values are the tasks.
         label: a column of booleans.
         sensitive: the groups of each protected column, in the order of their codes.
-        seed: draws the order of the tasks.
+        seed: draws the order of the tasks; None: as in the table.
         intersect: make one protected attribute of the combinations of all.
 
     >>> import pandas as pd
@@ -54,7 +54,7 @@ def people_stream(
     b [[0.0]] [1] [[1]]
     """
     table = table_stream(
-        open_frame(_in_order(frame, task, seed), name),
+        FrameSource(_in_order(frame, task, seed), name),
         task=task,
         label=label,
         sensitive=tuple(sensitive),
@@ -79,8 +79,10 @@ def people_stream(
     return Stream(name, schema, tasks, table.num_tasks)
 
 
-def _in_order(frame: "pd.DataFrame", task: str, seed: int) -> "pd.DataFrame":
+def _in_order(frame: "pd.DataFrame", task: str, seed: int | None) -> "pd.DataFrame":
     """Sort the rows by task, the tasks in an order that does not depend on that of the rows."""
+    if seed is None:
+        return frame
     names = sorted(frame[task].unique())
     order = np.random.default_rng(seed).permutation(len(names))
     places = {names[i]: place for place, i in enumerate(order)}

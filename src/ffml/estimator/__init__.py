@@ -76,6 +76,10 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             is not given is as in ``ffml run``.
         decide_with_groups: whether groups are known when people are decided about and prices go by
             them; `predict` then needs ``sensitive_features``. Off, no decision looks at a group.
+        approve: share of positive decisions, such as 0.8.
+        cost: in place of ``approve``: what a wrong refusal costs, in wrong approvals.
+        threshold: in place of both: "labels" (the default: as many positive decisions as favourable
+            labels are expected), "accuracy", "balanced", or the least probability.
         random_state: the same number gives the same bytes; None gives others every time.
 
     Attributes:
@@ -138,6 +142,9 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         settings: Mapping[str, Any] | None = None,
         random_state: Any = 0,
         decide_with_groups: bool = False,
+        approve: float | None = None,
+        cost: float | None = None,
+        threshold: float | str | None = None,
     ) -> None:
         self.method = method
         self.wrappers = wrappers
@@ -151,6 +158,9 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         self.settings = settings
         self.random_state = random_state
         self.decide_with_groups = decide_with_groups
+        self.approve = approve
+        self.cost = cost
+        self.threshold = threshold
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -175,7 +185,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
         labels = inputs.read_labels(y, len(table))
         classes = inputs.two_classes(labels)
         columns = self._columns(config, sensitive_features, len(table))
-        outcomes = inputs.favourable_last(classes, self.positive, bool(config.asked))
+        name = str(getattr(y, "name", None) or "y")
+        outcomes = inputs.favourable_last(classes, self.positive, bool(config.asked), name)
         parts = {} if tasks is None else inputs.task_rows(tasks, len(table))
         if len(parts) < 2:
             parts = inputs.random_parts(labels == classes[1], config.seed)
@@ -221,7 +232,8 @@ class FairMetaClassifier(ClassifierMixin, BaseEstimator):
             known = inputs.two_classes(labels if classes is None else classes)
             inputs.label_codes(labels, known)
             columns = self._columns(config, sensitive_features, len(table), groups)
-            outcomes = inputs.favourable_last(known, self.positive, bool(config.asked))
+            name = str(getattr(y, "name", None) or "y")
+            outcomes = inputs.favourable_last(known, self.positive, bool(config.asked), name)
             self._start(config, table, outcomes, columns, label=getattr(y, "name", None))
         else:
             inputs.refuse_new(classes, groups, self.classes_, self.schema_.sensitive)

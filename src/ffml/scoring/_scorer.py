@@ -30,7 +30,7 @@ class Scorer:
 
     model: SavedModel
     rule: "Rule | None" = None  # None: θ alone decides, which needs nothing but NumPy
-    threshold: str | None = None
+    policy: str | None = None
 
     def decide(self, x: np.ndarray) -> Decisions:
         """Decide about people by their encoded features."""
@@ -49,17 +49,17 @@ class Scorer:
     def _loop(self) -> "Loop":
         from ffml.scoring.rules import loop_of
 
-        return loop_of(self.model, self.threshold)
+        return loop_of(self.model, self.policy)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scorer, (self.model, self.rule, self.threshold)
+        return Scorer, (self.model, self.rule, self.policy)
 
 
 def prepare(
     model: "str | Path | SavedModel",
     people: Table | None = None,
     support: Table | None = None,
-    threshold: str | None = None,
+    policy: str | None = None,
 ) -> Scorer:
     """Make a model ready to decide.
 
@@ -72,14 +72,14 @@ def prepare(
             found on them, or a fair sample: at most 4,096 rows are looked at, drawn at random.
             Without them the model's standing rule decides: prices of people met lately.
         support: labelled rows of a population, to adapt to.
-        threshold: another goal than the run's, see `ffml.wrappers.evened`.
+        policy: another one than the run's, such as "approve=0.8", to see what it would do.
     """
     saved = model if isinstance(model, SavedModel) else _model(model)
-    if people is None and support is None and threshold is None and saved.decides_by_params:
+    if people is None and support is None and policy is None and saved.decides_by_params:
         return Scorer(saved)
     from ffml.scoring.rules import find
 
-    return Scorer(saved, find(saved, _source(support), _source(people), threshold), threshold)
+    return Scorer(saved, find(saved, _source(support), _source(people), policy), policy)
 
 
 def score(
