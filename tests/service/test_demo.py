@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -11,8 +12,12 @@ import urllib.request
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from ffml.base import FFMLError
+from ffml.service.app import create_app
 from ffml.service.demo import month_table
+from ffml.service.server import Server
 
 
 def test_the_office_approves_men_more_often_and_more_so_than_papers_tell():
@@ -54,3 +59,18 @@ def test_it_starts_from_nothing_moves_and_leaves_nothing(tmp_path):
         _, errors = demo.communicate(timeout=60)
     assert (demo.returncode, errors) == (0, "")
     assert not [*tmp_path.glob("ffml-demo-*")]
+
+
+def test_what_to_serve_is_said_once(refuses):
+    refuses("or --demo", "serve")
+    refuses("or --demo", "serve", "--demo", "runs/loans")
+    refuses("127.0.0.1 only", "serve", "--demo", "--host", "0.0.0.0")
+
+
+def test_a_port_that_is_taken_is_named():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(FFMLError, match=f"port {port} .*choose another --port"):
+            Server(create_app({}), "127.0.0.1", port, print)

@@ -1,6 +1,7 @@
 """The page says what the run says, to who may read it, and nothing of the data becomes markup."""
 
 import asyncio
+import datetime
 import html
 import json
 import sqlite3
@@ -9,18 +10,19 @@ from html.parser import HTMLParser
 from importlib import resources
 
 import numpy as np
-import pandas as pd
 import pytest
+from hostile import HOSTILE, hostile_run
 from lives import ask, begun, labels, live, unlabelled
-from made_up import NASTY
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 import ffml
 from ffml.service import _live
+from ffml.service._look import NOBODY
 from ffml.service._page import FILES, TEMPLATES, Drawn
 from ffml.service.app import create_app
 from ffml.service.tokens import make_token
+from ffml.store import Store
 from ffml.store.copying import copy_ledger
 
 PARTS = "/runs/loans/page/parts"
@@ -98,7 +100,7 @@ def test_numbers_are_those_of_plain_sql(folder, client):
     ).values()
     apart = f"{100 * (max(rates) - min(rates)):.1f} points"
     assert tiles["apart by sex, if nothing were asked"] == apart
-    row = f'<tr><th scope="row">2024-05</th><td>40</td><td>{waiting}</td>'
+    row = f'<tr><th scope="row">2024-05</th><td>40</td><td>{waiting}</td><td>less than a day</td>'
     assert row in text
     newest = ask(
         folder,
@@ -138,6 +140,9 @@ def test_decisions_by_day_and_how_late_labels_came(folder, client):
     with closing(sqlite3.connect(folder / "run.db")) as raw, raw:
         raw.execute("update events set at = '2026-05-' || (10 + seq) || 'T08:00:00.000000+00:00'")
     text = client.get(PARTS).text
+    [(newest,)] = ask(folder, "select min(at) from people where task = '2024-05'")
+    age = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(newest)
+    assert f"<td>{age.days:,} days</td>" in text
     figure = text.partition('id="chart-days"')[2].partition("</figure>")[0]
     cells = Read(figure.partition("<tbody>")[2]).texts
     days = dict(zip(cells[::3], zip(cells[1::3], cells[2::3], strict=True), strict=True))
@@ -164,6 +169,19 @@ def evidence(text):
     figure = text.partition('id="chart-evidence-0"')[2].partition("</figure>")[0]
     cells = Read(figure.partition("<tbody>")[2]).texts
     return dict(zip(cells[::2], cells[1::2], strict=True))
+
+
+def test_a_run_before_its_first_task_is_listed(tmp_path, monkeypatch, client):
+    monkeypatch.setattr(Store, "tasks", lambda self: [])
+    assert NOBODY in client.get("/page/runs").text
+    reply = client.get(PARTS)
+    assert (reply.status_code, reply.json()["error"]) == (400, NOBODY)
+
+
+def test_people_without_a_known_group_are_named(folder, client):
+    client.post("/runs/loans/decide", json={"person": {"person": "x", "income": 50.0}})
+    said = "The sex of 1 people is not known, so that no rate has them."
+    assert said in Read(client.get(PARTS).text).texts
 
 
 def test_a_run_that_begins_has_a_page_too(tmp_path):
@@ -222,37 +240,12 @@ TAGS |= {"option", "button", "figure", "figcaption", "svg", "path", "text", "rec
 TAGS |= {"details", "summary", "div", "table", "thead", "tbody", "tr", "th", "td", "a"}
 
 
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory):
-    """Serve a run in which every name and value is markup."""
-    rng, tables = np.random.default_rng(0), []
-    for number, scale in ((1, 1.0), (2, 1.0), (3, 1000.0)):
-        group = rng.integers(0, 2, 40)
-        x = np.exp(rng.normal(3 + 0.3 * group, 1))
-        tables.append(
-            pd.DataFrame(
-                {
-                    f"id{NASTY}": [f"{number}-{i}{NASTY}" for i in range(40)],
-                    f"task{NASTY}": f"{number}{NASTY}",
-                    f"sex{NASTY}": np.where(group, f"M{NASTY}", f"F{NASTY}"),
-                    f"x{NASTY}": scale * x,
-                    f"y{NASTY}": np.where(x > 20, f"yes{NASTY}", f"no{NASTY}"),
-                }
-            )
-        )
-    roles = {name: f"{start}{NASTY}" for name, start in ROLES.items()}
-    folder = tmp_path_factory.mktemp("hostile") / "run"
-    table = pd.concat(tables)
-    ffml.run(table, out=folder, positive=f"yes{NASTY}", shots=4, max_gap=0.05, **roles).close()
-    return folder
-
-
-ROLES = {"label": "y", "sensitive": "sex", "task": "task", "id": "id"}
 NAME = '<b onclick=x> & "it\'s" ?#{{ 7 * 7 }}'
 
 
-def test_hostile_names_stay_text_everywhere(hostile):
-    with TestClient(create_app({NAME: str(hostile)}), "http://localhost") as client:
+def test_hostile_names_stay_text_everywhere(tmp_path):
+    hostile_run(tmp_path / "run").close()
+    with TestClient(create_app({NAME: str(tmp_path / "run")}), "http://localhost") as client:
         listed = Read(client.get("/page/runs").text)
         [link] = [attributes["href"] for tag, attributes in listed.tags if tag == "a"]
         frame = Read(client.get(link).text)
@@ -264,8 +257,8 @@ def test_hostile_names_stay_text_everywhere(hostile):
     assert not [name for name in names if name.startswith("on") or name == "style"]
     said = "\n".join(page.texts)
     for piece in ("F", "M", "yes", "sex", "x", "1", "y"):  # each was shown somewhere
-        assert f"{piece}{NASTY}" in said or f"{piece}{NASTY}" in str(page.tags), piece
-    assert {f"3-{i}{NASTY}" for i in range(40)} & {*page.texts}  # ids of the newest decisions
+        assert f"{piece}{HOSTILE}" in said or f"{piece}{HOSTILE}" in str(page.tags), piece
+    assert {f"3-{i}{HOSTILE}" for i in range(40)} & {*page.texts}  # ids of the newest decisions
     assert "times larger than before" in said
 
 

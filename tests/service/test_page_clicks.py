@@ -6,7 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 from browser import CHROMIUM, DRIVER, browser, complaints, console, overflow, resize
+from hostile import HOSTILE, hostile_run
 from lives import ask, live, unlabelled
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -30,22 +32,30 @@ def loans(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def driver(tmp_path_factory):
+def started(tmp_path_factory):
     with browser(tmp_path_factory.mktemp("browser")) as driver:
         yield driver
+
+
+@pytest.fixture
+def driver(started):
+    """One browser for all, with an empty page and an empty console."""
+    started.get("about:blank")
+    console(started)
+    return started
 
 
 @contextmanager
 def serving(folder):
     """Serve a run in a thread; at the end it must stop although a page is open."""
     started, where = threading.Event(), []
-    app = create_app({"loans": str(folder)})
+    app = create_app({folder.name: str(folder)})
     server = Server(app, "127.0.0.1", 0, lambda at: (where.append(at), started.set()))
     thread = threading.Thread(target=server.run)
     thread.start()
     assert started.wait(30)
     try:
-        yield where[0]
+        yield where[0], app.state.pages
     finally:
         server.handle_exit(signal.SIGTERM, None)
         thread.join(8)
@@ -57,7 +67,8 @@ def find(driver, selector):
 
 
 def until(driver, tell, what):
-    WebDriverWait(driver, 20).until(lambda _: tell(), what)
+    swapped = [StaleElementReferenceException]  # meanwhile, the page was brought up to date
+    WebDriverWait(driver, 20, ignored_exceptions=swapped).until(lambda _: tell(), what)
 
 
 def text(driver, selector):
@@ -68,7 +79,7 @@ def text(driver, selector):
 def test_a_person_clicks_through(loans, driver, tmp_path):
     folder = tmp_path / "loans"
     copy_ledger(loans, folder)
-    with serving(folder) as at:
+    with serving(folder) as (at, pages):
         driver.get(at)
         until(driver, lambda: driver.find_elements(By.LINK_TEXT, "loans"), "the list")
         assert complaints(driver) == []
@@ -82,8 +93,13 @@ def test_a_person_clicks_through(loans, driver, tmp_path):
         a_period_is_picked(driver)
         numbers_are_shown(driver)
         it_is_well_made(driver)
-        it_changes_by_itself(driver, folder)
         assert console(driver) == []
+        it_changes_by_itself(driver, folder)
+        driver.get(f"{at}/runs/loans/page?start=nowhere")
+        until(driver, lambda: text(driver, "#state") == "Live", "all, if a period is not there")
+        assert any("400" in line for line in console(driver))
+        driver.get("about:blank")
+        until(driver, lambda: pages.streams.open == 0, "streams of closed pages end")
 
 
 def a_period_is_picked(driver):
@@ -92,6 +108,7 @@ def a_period_is_picked(driver):
     assert "start=2024-03" in driver.current_url
     places = driver.find_elements(By.CSS_SELECTOR, "#chart-rates-0 .hit")
     assert len(places) == 3
+    assert driver.switch_to.active_element.get_attribute("name") == "start"  # keys go on there
     driver.refresh()  # the address has it
     until(driver, lambda: "in this part" in text(driver, "#part-period"), "the part again")
     find(driver, "button[type=reset]").click()
@@ -130,7 +147,23 @@ def it_changes_by_itself(driver, folder):
     until(driver, lambda: text(driver, ".tiles strong") == str(people), "the new people")
     assert "new people" in text(driver, "#part-labels")
     assert find(driver, "#chart-gaps-0 details").get_attribute("open") == "true"
+    assert console(driver) == []
     run.close()
+
+
+def test_hostile_names_are_shown_and_nothing_else_happens(driver, tmp_path):
+    hostile_run(tmp_path / "it's <b>").close()
+    with serving(tmp_path / "it's <b>") as (at, _):
+        driver.get(at)
+        until(driver, lambda: driver.find_elements(By.LINK_TEXT, "it's <b>"), "the list")
+        driver.find_element(By.LINK_TEXT, "it's <b>").click()
+        until(driver, lambda: text(driver, "#state") == "Live", "a live page")
+        assert HOSTILE in text(driver, ".lead")
+        for width in (1280, 390):
+            resize(driver, width)
+            assert overflow(driver) == 0
+        assert complaints(driver) == [] and console(driver) == []
+        resize(driver, 1280)
 
 
 def test_a_token_is_asked_for_once(loans, driver, tmp_path):
@@ -139,7 +172,7 @@ def test_a_token_is_asked_for_once(loans, driver, tmp_path):
     run = ffml.open(folder)
     token = make_token(run.store, "officer", ["read"])
     run.close()
-    with serving(folder) as at:
+    with serving(folder) as (at, _):
         driver.get(f"{at}/runs/loans/page")
         until(driver, lambda: find(driver, "#door").is_displayed(), "the door")
         assert complaints(driver) == [] and console(driver) == []

@@ -56,10 +56,12 @@ def serve(
         )
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     names = ", ".join(app.state.runs)
+
+    def ready(at: str) -> None:
+        typer.echo(f"serving {names} on {at}, also for a browser (stop with Ctrl-C)")
+
     with suppress(KeyboardInterrupt):
-        Server(
-            app, host, port, lambda at: typer.echo(f"serving {names} on {at} (stop with Ctrl-C)")
-        ).run()
+        Server(app, host, port, ready).run()
 
 
 def _demo(host: str, port: int) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ffml.runs import Run
     from ffml.service._people import Columns
 
+NOBODY = "Nobody has been decided about yet; the page begins with the first task."
 MOST_ROWS = 12  # of a table
 MOST_DAYS = 60
 MOST_DELAYS = 2000  # of the newest labels
@@ -25,6 +26,8 @@ MOST_DELAYS = 2000  # of the newest labels
 def short_look(run: "Run") -> dict[str, Any]:
     """Return the answer alone, for the list of runs."""
     with run.store.snapshot():
+        if not run.store.tasks():
+            return {"verdicts": [], "sentences": [NOBODY], "newest": UNDEFINED}
         answer = run.answer
         return {
             "verdicts": _verdicts(answer),
@@ -47,11 +50,14 @@ def long_look(
         ids: whether who asks may see who was decided about.
     """
     with run.store.snapshot():
+        if not run.store.tasks():
+            raise FFMLError(NOBODY)
         record, look = run.record, short_look(run)
         shown, tasks = _shown(record.tasks, asked), record.tasks
         whole = shown == slice(None)
         return look | {
             "tiles": _tiles(run, look, record),
+            "unknown": {name: n for name, n in record.counts.unknown.items() if n},
             "tasks": tasks,
             "start": tasks[shown][0],
             "end": tasks[shown][-1],
@@ -59,9 +65,7 @@ def long_look(
             "part": "" if whole else _part_sentence(record, shown),
             "pictures": decision_pictures(record, shown),
             "days": _days(run, record.favourable),
-            "waiting": [
-                row._replace(since=_time(row.since)) for row in run.store.waiting(MOST_ROWS)
-            ],
+            "waiting": [(row, _age(row.since)) for row in run.store.waiting(MOST_ROWS)],
             "delay": _delay_words(run.store.delays(MOST_DELAYS)),
             "versions": _versions(run),
             "drift": _drift(record, shown),
@@ -196,6 +200,12 @@ def _delay_words(delays: Sequence[tuple[str, str]]) -> str:
 
 
 _UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
+
+
+def _age(at: str) -> str:
+    """Say how long ago something was, in days."""
+    since = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(at)
+    return "less than a day" if since.days < 1 else f"{since.days:,} days"
 
 
 def _versions(run: "Run") -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from ffml.border import public_address as public_url
 from ffml.tables._columns import as_table, refuse_sparse
 from ffml.tables._decisions import DecisionRoles, Decisions, read_decisions
-from ffml.tables._groups_known import with_groups, with_memberships
 from ffml.tables._labels import label_values, needs_positive, sensitive_column
 from ffml.tables._later import (
     LateLabels,
@@ -21,9 +20,10 @@ from ffml.tables._order import (
     is_period,
     twin_period,
 )
+from ffml.tables._play import Known, TableStream, with_groups, with_memberships
 from ffml.tables._roles import Roles, refuse_unknown
 from ffml.tables._settle import open_formats
-from ffml.tables._stream import Known, TableStream, table_stream
+from ffml.tables._stream import table_stream
 from ffml.tables._values import num_missing, role_texts
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.inspection._describe import describe
