@@ -166,11 +166,14 @@ def test_without_fairness_and_the_data_stand_beside_the_answer(run):
         "The data (labels)",
     ]
     cells = {row[0]: row[1:] for row in rows}
-    assert cells["of Female"][1] == "20.0 of 100" and cells["of Male"][1] == "70.0 of 100"
-    assert cells["Gap by sex, points"][1] == "50.0" and cells["Accuracy"][1:] == ["0.800", "—"]
+    assert cells["… of 100 Female"][1] == "20.0" and cells["… of 100 Male"][1] == "70.0"
+    assert cells["Gap by sex, points"][1] == "50.0" and cells["Accuracy"][1] == "0.800"
+    constant = run.summary["answer"]["constant_accuracy"]
+    assert cells["Accuracy"][2] == f"{constant:.3f} with one decision for all"
     (counts,) = tables_of(run).values()
     labels = counts[:, :, 1].sum((0, 2)) / counts[:, :, :2].sum((0, 2, 3))
-    assert [cells[f"of {g}"][2] for g in SEX["groups"]] == [f"{100 * r:.1f} of 100" for r in labels]
+    shown = [cells[f"… of 100 {group}"][2] for group in SEX["groups"]]
+    assert shown == [f"{100 * rate:.1f}" for rate in labels]
     fact = run.summary["answer"]["notions"][0]["fact"]
     assert cells["Gap by sex, points"][0] == f"{100 * fact['gap']:.1f}"
     assert "The same learner without fairness: 50.0 points apart" in page.words

@@ -10,7 +10,7 @@ from ffml import metrics
 from ffml.base import Ratio
 from ffml.metrics import phrases, words
 from ffml.metrics.labels import why_unmeasured
-from ffml.metrics.phrases import hundred, in_points, known
+from ffml.metrics.phrases import in_points, known
 from ffml.report._counts import round_tables
 from ffml.report._view import RunView
 from ffml.report._words import data_name
@@ -144,8 +144,8 @@ def beside(run: RunView) -> dict[str, Any]:
         columns["The data (labels)"] = _numbers(_of_labels(answer), _labels(counts), compared)
     decided = phrases.were_decided(answer["favourable"]).removeprefix("were ")
     shown = compared if len(compared) <= MOST_GROUPS else []
-    heads = [f"{decided[0].upper()}{decided[1:]}"]
-    heads += [f"of {groups[i]}" for i in shown]
+    heads = [f"{decided[0].upper()}{decided[1:]}, of 100"]
+    heads += [f"… of 100 {groups[i]}" for i in shown]
     heads += [f"Gap by {name}, points", "Lowest rate in % of the highest (four-fifths: 80)"]
     heads += ["Accuracy", "Balanced accuracy"]
     rows = zip(heads, *(_cells(one, len(shown)) for one in columns.values()), strict=True)
@@ -161,7 +161,9 @@ def _labels(counts: np.ndarray) -> np.ndarray:
 
 
 def _of_labels(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return {"positive_share": answer["label_share"], "accuracy": None, "balanced_accuracy": None}
+    """Return what labels show; beside accuracy, that of the best decision for everybody."""
+    constant = f"{rate(answer['constant_accuracy'])} with one decision for all"
+    return {"positive_share": answer["label_share"], "note": constant, "balanced_accuracy": None}
 
 
 def _numbers(
@@ -175,7 +177,7 @@ def _numbers(
 
 def _cells(found: Mapping[str, Any], shown: int) -> list[str]:
     rates = found["rates"][:shown] or [np.nan] * shown
-    cells = [hundred(found["positive_share"]), *map(hundred, rates)]
-    cells += [in_points(found["gap"]), in_points(found["ratio"])]
-    cells += [rate(found["accuracy"]), rate(found["balanced_accuracy"])]
+    numbers = [found["positive_share"], *rates, found["gap"], found["ratio"]]
+    cells = [in_points(one) for one in numbers]
+    cells += [found.get("note") or rate(found["accuracy"]), rate(found["balanced_accuracy"])]
     return [UNDEFINED if cell == phrases.UNDEFINED else cell for cell in cells]

@@ -84,7 +84,9 @@ def _drawn(run: RunView) -> dict[str, Any]:
     ends = _pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
     labels = not summary["answer"]["unmeasured"]
     return {
-        "rates": _pictures.rate_pictures(tables, columns, tasks, asked, favourable, ends),
+        "rates": _pictures.rate_pictures(
+            tables, columns, tasks, asked, favourable, ends, "this run" if run.beside else ""
+        ),
         "within": [s for c in notions[0]["columns"] if (s := within_tasks_sentence(c))],
         "changed": [*filter(None, [price]), *_pictures.moved_pictures(moved, favourable)],
         "changes": answer.change_sentences(summary) + _against_the_odds(run, columns),
@@ -126,7 +128,7 @@ def _side_by_side(
             most,
             favourable,
             ends,
-            f"{name}: rates by {column.name}",
+            name,
         )
         for i, (name, counts) in enumerate(_compared(run, column)[1:] if len(tasks) > 1 else ())
     ]

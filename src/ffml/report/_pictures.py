@@ -38,6 +38,7 @@ def rate_pictures(
     asked: Asked,
     favourable: str,
     ends: tuple[float, float] | None = None,
+    title: str = "",
     shown: slice = slice(None),
 ) -> list[str]:
     """Draw rates by group and gaps by task, or of the tasks ``shown``; none where there is one."""
@@ -51,7 +52,9 @@ def rate_pictures(
         picture
         for i, column in enumerate(columns)
         for picture in (
-            rates_picture(f"rates-{i}", tables[column.name], column, tasks, most, favourable, ends),
+            rates_picture(
+                f"rates-{i}", tables[column.name], column, tasks, most, favourable, ends, title
+            ),
             _gaps(f"gaps-{i}", tables[column.name], column, tasks, most),
         )
     ]
@@ -133,7 +136,7 @@ def rates_picture(
         middle = metrics.rates.divide(chosen.sum(1), people.sum(1))
         band = tuple(np.clip(middle + end, 0, 1).tolist() for end in (-most / 2, most / 2))
         caption += f" Rates within a band of {100 * most:g} points keep what was asked."
-    title = title or f"Rates by {column.name}"
+    title = f"{title}: rates by {column.name}" if title else f"Rates by {column.name}"
     return line_figure(key, title, caption, tasks, lines, _whole, band=band, ends=ends)
 
 
@@ -194,9 +197,7 @@ def price_picture(run: RunView) -> str:
         theirs = other.summary["answer"]
         gap = _number((theirs["notions"][0]["fact"] or {}).get("gap"))
         found.append(Point(f"{other.config.get('method')}", gap, _number(theirs["accuracy"])))
-    constant = _number(answer.get("constant_accuracy"))
-    found.append(Point("one decision for all", 0.0, constant))
-    if sum(math.isfinite(p.x + p.y) for p in found) < 3:
+    if sum(math.isfinite(one.x + one.y) for one in found) < 2:
         return ""
     return points_figure(
         "price",
