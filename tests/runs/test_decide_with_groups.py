@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import ffml
 from ffml.base import FFMLError, Ratio
 from ffml.estimator import FairMetaClassifier
+from ffml.metrics.phrases import percent
 from ffml.report.answer import sentences
 from ffml.wrappers.by_group import decide_by_group
 
@@ -103,7 +104,7 @@ def test_the_answer_says_how_extreme_decisions_are(runs):
     assert found["highest_refused"] == away.max() > 0.9
     assert found["approved_below"] == (towards < found["low"]).sum() > 0
     assert found["refused_above"] == (away > found["high"]).sum() > 0
-    said = f"somebody with a probability of {100 * towards.min():.0f} % was decided 'repaid'"
+    said = f"somebody with a probability of {percent(towards.min())} was decided 'repaid'"
     assert said in str(runs[0].answer) and "To keep the gap" not in str(runs[1].answer)
     runs[0].write_views()
     assert said in html.unescape((runs[0].folder / "report.html").read_text())

@@ -16,6 +16,7 @@ from ffml.metrics.phrases import (
     in_points,
     known,
     limit_words,
+    percent,
     policy_words,
     were_decided,
     whom_words,
@@ -225,8 +226,7 @@ def extremes_sentence(answer: Mapping[str, Any]) -> str:
         return ""
     decided = were_decided(answer["favourable"]).removeprefix("were ")
     lowest, highest, low, high = (
-        f"{100 * found[name]:.0f} %"
-        for name in ("lowest_approved", "highest_refused", "low", "high")
+        percent(found[name]) for name in ("lowest_approved", "highest_refused", "low", "high")
     )
     return (
         f"To keep the gap without knowing groups, somebody with a probability of {lowest} was"
