@@ -16,6 +16,7 @@ from ffml.metrics.phrases import (
     in_points,
     known,
     limit_words,
+    percent,
     policy_words,
     were_decided,
     whom_words,
@@ -234,6 +235,24 @@ def _constant(answer: Mapping[str, Any]) -> str:
     )
 
 
+def extremes_sentence(answer: Mapping[str, Any]) -> str:
+    """Say that fairness went by groups more than by probabilities, where it did; empty if not."""
+    found = answer.get("extremes")
+    if not found:
+        return ""
+    decided = were_decided(answer["favourable"]).removeprefix("were ")
+    lowest, highest, low, high = (
+        percent(found[name]) for name in ("lowest_approved", "highest_refused", "low", "high")
+    )
+    return (
+        f"To keep the gap without knowing groups, somebody with a probability of {lowest} was"
+        f" {decided} and somebody with {highest} was not; of the newest {found['people']:,} people,"
+        f" {found['approved_below']:,} below {low} were, and {found['refused_above']:,} above"
+        f" {high} were not. A wider gap, groups known at the decision (--decide-with-groups, where"
+        " lawful) or more columns make this milder."
+    )
+
+
 def notion_sentences(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> list[str]:
     """Say all of a notion: fact, verdict, who was compared, within tasks, and the alarm."""
     said = [fact_sentence(answer, notion)]
@@ -303,7 +322,7 @@ def sentences(answer: Mapping[str, Any]) -> list[str]:
     """Say the whole answer, the fact first."""
     said = [one for notion in answer["notions"] for one in notion_sentences(answer, notion)]
     said += [_of_scores(*one) for one in answer["of_scores"]]
-    said += filter(None, [labels_sentence(answer)])
+    said += filter(None, [extremes_sentence(answer), labels_sentence(answer)])
     return [*said, policy_sentence(answer), right_sentence(answer)]
 
 
