@@ -1,4 +1,4 @@
-"""Random lives of a ledger: whatever comes when, no face contradicts fact, alarm or another face."""
+"""Random lives of a ledger: no face contradicts the fact, the alarm or another face."""
 
 import numpy as np
 import pytest
