@@ -29,6 +29,7 @@ class Span(NamedTuple):
 
     schema: Schema
     rounds: int  # T
+    together: bool = True  # whether many settings can be one compiled program
 
     @property
     def first(self) -> int:
@@ -187,17 +188,12 @@ def check_search(search: Search) -> Span:
         config.data_options,
         seed=search.seeds[0],
     )
-    for tried in search.configs:
-        built = build_for(tried, stream.schema)
-        if not built.learner.traits.pure or built.features is not None:
-            raise FFMLError(
-                f"method '{search.method}' calls another library, so many settings at once cannot "
-                "be one program; try its settings with ffml compare --set"
-            )
+    built = [build_for(tried, stream.schema) for tried in search.configs]
+    together = all(one.learner.traits.pure and one.features is None for one in built)
     total = num_rounds(config, stream)
     if total is None or total < 2:
         raise FFMLError(f"a search needs 2 tasks or more; '{stream.name}' has {total or 'no end'}")
-    span = Span(stream.schema, total)
+    span = Span(stream.schema, total, together)
     if _most_validation_rows(config, stream, span) < search.min_validation:
         raise FFMLError(
             f"none of the rounds {span.first} to {span.last} of {total} (the middle third) has "

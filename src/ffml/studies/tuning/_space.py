@@ -47,6 +47,7 @@ SPACES: dict[str, Space] = {
             "penalty": (1.0, 3.0, 10.0),
             "exponent": (0.5, 0.7),
             "gradient_bound": (1.0, 3.0),
+            "inverse_l2": (0.1, 1.0, 10.0),
         },
     ),
     # Appendix "Experiment details": the lists of η₁, η₂ and λ₁; of δ it prints 50 and 60 only.
