@@ -7,6 +7,7 @@ from ffml.studies.compare._figure import draw_comparison
 from ffml.studies.compare._protocols import (
     PAPER_DATA,
     PROTOCOLS,
+    Choose,
     Protocol,
     Variant,
     known_kinds,
@@ -28,6 +29,7 @@ __all__ = [
     "MIN_VALIDATION",
     "PAPER_DATA",
     "PROTOCOLS",
+    "Choose",
     "Compared",
     "DataTable",
     "Protocol",
