@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,14 +81,8 @@ class Search:
 
     @property
     def seed_words(self) -> str:
-        """The seeds as ``--seeds`` takes them.
-
-        >>> plan_search("synthetic", [{}], seeds=(100, 101, 102, 107)).seed_words
-        '100-102,107'
-        """
-        breaks = [i for i, seed in enumerate(self.seeds) if seed - 1 not in self.seeds[i - 1 : i]]
-        parts = (self.seeds[i:j] for i, j in pairwise([*breaks, len(self.seeds)]))
-        return ",".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts)
+        """The seeds as ``--seeds`` takes them."""
+        return ",".join(map(str, self.seeds))
 
     @cached_property
     def configs(self) -> tuple[RunConfig, ...]:
