@@ -93,17 +93,18 @@ SMALL = {
         ],
         r"\| fairlearn \| ",
     ),
+    "scripts/draw_concepts.py": (["--out", "."], "wrote concept_alarm.svg"),
+    "benchmarks/switches.py": (
+        ["--small", "--seeds=0", "--tasks=6", "--rows=40", "--method=twp", "--how=abrupt"],
+        r"(?s)\| abrupt \| groups \| twp \| \w+ \| -?\d+\.\d \|.*drawn: switches.svg",
+    ),
     "benchmarks/predict_rows.py": (
         ["--rows", "2000"],
         "default recipe: .* million rows/s from Parq",
     ),
 }
 NEEDS = {"benchmarks/engines.py": ("pyspark", "ray")}
-# These have tests of their own, which run them: `test_api_page` and `test_datasets`.
-ELSEWHERE = {
-    "scripts/build_api.py": "test_api_page.py",
-    "scripts/build_data.py": "datasets/test_datasets.py",
-}
+ELSEWHERE = {"scripts/build_data.py": "datasets/test_datasets.py"}  # has a test of its own
 
 
 def test_no_script_is_left_out():

@@ -149,7 +149,7 @@ def test_a_group_too_small_to_tell_is_named_and_does_not_count():
 def test_deciding_nothing_is_not_rewarded():
     run = run_of(sex=draw((1.0, 1.0)))
     assert answers(run, max_gap=0.1, min_dp=0.8) == [UNCLEAR] * 2
-    assert "only positive decisions" in check(run, max_gap=0.1)[2].words
+    assert "only favourable decisions" in check(run, max_gap=0.1)[2].words
 
 
 def test_few_rounds_cannot_answer_for_tasks():

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.metrics.rates import divide
+from ffml.metrics.rates import LABEL_WORDS, divide
 
 # Among whom decisions are compared: everybody, or the rows of a label.
 NOTIONS: dict[str, tuple[int | None, ...]] = {
@@ -72,7 +72,7 @@ def comparisons(
         raise FFMLError(f"group_names must name all {num_groups} groups, got {names}")
     compared = [f"{names[j]} against {names[i]}" for i, j in zip(*pairs(num_groups), strict=True)]
     return [
-        (name if label is None else f"{name}, label {label}", label, place)
+        (name if label is None else f"{name}, {LABEL_WORDS[label]}", label, place)
         for label in NOTIONS[notion]
         for place, name in enumerate(compared)
     ]

@@ -44,6 +44,7 @@ def answer(
     favourable: str = "",
     by_task: bool = True,
     raised: Iterable[Mapping[str, Any]] = (),
+    policy: str = "",
 ) -> dict[str, Any]:
     """Answer for everybody decided about, and for the newest round.
 
@@ -56,6 +57,8 @@ def answer(
         favourable: the favourable outcome in the user's words, such as "approved".
         by_task: False: all rows are one population, and rounds tell nothing.
         raised: alarms of earlier answers (``notions[…]["alarm"]``), which stand.
+        policy: who was decided favourably, see `ffml.metrics.phrases.policy_words`; empty where
+            nobody knows it.
 
     Returns:
         Values for JSON: ``people``, ``labelled``, accuracy and shares; ``now``, the newest round;
@@ -70,6 +73,7 @@ def answer(
     raised = list(raised)
     return people_facts(first) | {
         "favourable": favourable,
+        "policy": policy,
         "by_task": by_task,
         "now": _now(tables, columns, shown, names),
         "notions": [

@@ -55,6 +55,10 @@ def people_facts(tables: np.ndarray) -> dict[str, Any]:
         "positive_share": share(pooled[..., 1], pooled),
         "label_share": np.nan if why else share(known[:, 1], known),
         "constant_accuracy": np.nan if why else share(_commoner(known), known),
+        "wrong": {
+            "positive": np.nan if why else share(known[:, 0, 1], known),
+            "negative": np.nan if why else share(known[:, 1, 0], known),
+        },
     }
 
 

@@ -16,6 +16,8 @@ from ffml.metrics.phrases import (
     in_points,
     known,
     limit_words,
+    percent,
+    policy_words,
     were_decided,
     whom_words,
 )
@@ -194,25 +196,64 @@ def labels_sentence(answer: Mapping[str, Any]) -> str:
     )
 
 
+def policy_sentence(answer: Mapping[str, Any]) -> str:
+    """Say who was to be decided favourably, how many were, and of how many labels are so."""
+    favourable, rests = answer["favourable"], ""
+    shares = f"{hundred(answer['positive_share'])} {were_decided(favourable)}"
+    if known(answer["label_share"]):
+        shares += f", and {hundred(answer['label_share'])} labels were so"
+    if not answer["policy"]:
+        return f"{shares}."
+    if answer["unmeasured"] == SELECTIVE_WORDS and answer["policy"] in ("labels", "balanced"):
+        rests = (
+            " How many that are rests on labels that depend on the decision; `--approve` says it"
+            " outright."
+        )
+    return f"Policy: {policy_words(answer['policy'], favourable)}. {shares}.{rests}"
+
+
 def right_sentence(answer: Mapping[str, Any]) -> str:
     """Say how often decisions were right, among those with a label."""
-    shares = f"{hundred(answer['positive_share'])} {were_decided(answer['favourable'])}"
     if answer["unmeasured"]:
-        return f"{shares}; accuracy cannot be measured: {answer['unmeasured']}."
+        return f"Accuracy cannot be measured: {answer['unmeasured']}."
     accuracy, balanced = (answer[name] for name in ("accuracy", "balanced_accuracy"))
+    decided, wrong = were_decided(answer["favourable"]), answer["wrong"]
     return (
         f"Accuracy {_rate(accuracy)}, balanced accuracy {_rate(balanced)} among the"
-        f" {answer['labelled']:,} with a label; {shares}, and {hundred(answer['label_share'])}"
-        f" labels were so.{_constant(answer)}"
+        f" {answer['labelled']:,} with a label: {hundred(wrong['positive'])} {decided} wrongly,"
+        f" {hundred(wrong['negative'])} wrongly not.{_constant(answer)}"
     )
 
 
 def _constant(answer: Mapping[str, Any]) -> str:
     """Say how often one decision for everybody would be right, where that is more often."""
-    best, accuracy = answer.get("constant_accuracy"), answer["accuracy"]
+    best, accuracy = answer["constant_accuracy"], answer["accuracy"]
     if not known(best) or not known(accuracy) or best <= accuracy:
         return ""
-    return f" One decision for everybody would be right more often: accuracy {best:.3f}."
+    decided = were_decided(answer["favourable"]).removeprefix("were ")
+    which = decided if answer["label_share"] > 0.5 else f"not {decided}"
+    return (
+        f" One decision for everybody ({which}) would be right more often: accuracy {best:.3f};"
+        " `--threshold accuracy` asks for the fewest errors."
+    )
+
+
+def extremes_sentence(answer: Mapping[str, Any]) -> str:
+    """Say that fairness went by groups more than by probabilities, where it did; empty if not."""
+    found = answer.get("extremes")
+    if not found:
+        return ""
+    decided = were_decided(answer["favourable"]).removeprefix("were ")
+    lowest, highest, low, high = (
+        percent(found[name]) for name in ("lowest_approved", "highest_refused", "low", "high")
+    )
+    return (
+        f"To keep the gap without knowing groups, somebody with a probability of {lowest} was"
+        f" {decided} and somebody with {highest} was not; of the newest {found['people']:,} people,"
+        f" {found['approved_below']:,} below {low} were, and {found['refused_above']:,} above"
+        f" {high} were not. A wider gap, groups known at the decision (--decide-with-groups, where"
+        " lawful) or more columns make this milder."
+    )
 
 
 def notion_sentences(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> list[str]:
@@ -284,7 +325,8 @@ def sentences(answer: Mapping[str, Any]) -> list[str]:
     """Say the whole answer, the fact first."""
     said = [one for notion in answer["notions"] for one in notion_sentences(answer, notion)]
     said += [_of_scores(*one) for one in answer["of_scores"]]
-    return [*said, *filter(None, [labels_sentence(answer)]), right_sentence(answer)]
+    said += filter(None, [extremes_sentence(answer), labels_sentence(answer)])
+    return [*said, policy_sentence(answer), right_sentence(answer)]
 
 
 def _of_scores(notion: str, most: float | None) -> str:

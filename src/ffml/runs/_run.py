@@ -1,6 +1,6 @@
 """The front door: a run, what can be asked of it and what can be done with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -71,9 +71,11 @@ class Run:
     @property
     def answer(self) -> "Answer":
         """The fact, the verdict and the alarm about everybody decided; prints itself in words."""
-        from ffml.runs._answer import answer_of
+        from ffml.runs._answer import Answer, answer_of
+        from ffml.runs._newest import extremes
 
-        return answer_of(self.record)
+        record = self.record
+        return Answer(answer_of(record) | {"extremes": extremes(self.store, record)})
 
     @property
     def rounds(self) -> "pd.DataFrame":
@@ -104,7 +106,7 @@ class Run:
 
         Returns:
             A row a period, protected column and group: people, positive, rate, unpriced (the rate
-            without fairness), labelled, label_rate (of label 1 among these).
+            without fairness), labelled, label_rate (of favourable labels among these).
         """
         from ffml.runs._frames import rates_frame
 
@@ -264,11 +266,16 @@ class Run:
 
         return summary_of(self)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write the report as one HTML page; None: ``report.html`` in the run's folder."""
+    def report(self, path: str | Path | None = None, *, beside: "Sequence[Run]" = ()) -> Path:
+        """Write the report as one HTML page.
+
+        Args:
+            path: where to; None: ``report.html`` in the run's folder.
+            beside: other runs about the same people, to be shown beside this one.
+        """
         from ffml.runs._views import write_report
 
-        return write_report(self, path)
+        return write_report(self, path, beside)
 
     def write_views(self) -> Path | None:
         """Write the files beside the ledger if they are missing or stale; return the report."""
