@@ -102,7 +102,7 @@ def make_run(
             row[f"violation:{constraint}"] = total[i]
             row[f"clipped_violation:{constraint}"] = clipped[i]
         word = "no" if t in undefined else "only" if t in collapsed else ""
-        reason = f"{word} positive decisions" if word else "a label is missing; another too"
+        reason = f"{word} favourable decisions" if word else "a label is missing; another too"
         missing = [metric for metric in ("dp", "eo") if np.isnan(values[metric])]
         row["undefined"] = "; ".join(f"{metric}: {reason}" for metric in missing)
         rounds.append(row)

@@ -128,7 +128,7 @@ def test_groups_and_constraints_are_those_of_the_page():
 
 
 def test_what_could_not_be_measured(card):
-    why = "(no positive decisions: 3 rounds; only positive decisions: 1 round)"
+    why = "(no favourable decisions: 3 rounds; only favourable decisions: 1 round)"
     assert f"DP in 4 of 41 rounds {why}." in card.words
     assert "In 4 rounds everybody received the same decision." in card.words
     assert "rounds were judged on fewer than 30 rows" in card.words
@@ -199,7 +199,7 @@ def test_a_run_on_a_table_says_where_its_rows_come_from(tmp_path, run_main):
     assert facts["Fingerprint (SHA-256)"] == fingerprint and facts["Path"] == str(table)
     assert facts["Name"] == "loans.csv" and facts["Input columns"] == "age, income, job"
     assert (facts["Task column"], facts["Columns left out"]) == ("month", "applicant")
-    assert facts["Label value that counts as 1"] == "yes" and facts["Rows left out"] == "0"
+    assert facts["Favourable label"] == "yes" and facts["Rows left out"] == "0"
     assert not {"Description", "Citation", "Licence"} & set(facts)
     assert "learned to predict approved = yes on loans.csv" in page.words
 

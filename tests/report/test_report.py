@@ -79,7 +79,7 @@ def test_headers_have_a_scope(page):
 
 
 def test_what_is_behind_is_said_to_researchers(page):
-    why = "no positive decisions: 3, only positive decisions: 1"
+    why = "no favourable decisions: 3, only favourable decisions: 1"
     assert f"demographic parity in 4 of 41 ({why})" in page.words
     assert "In 4 rounds everybody received the same decision" in page.words
     assert "interrupted" not in page.words
@@ -110,7 +110,7 @@ def test_the_page_begins_with_the_answer(page, run):
     answer = run.summary["answer"]
     notion = answer["notions"][0]
     low, high = sorted(f"{100 * g['rate']:.1f} of 100" for g in rates_of(answer))
-    rates = f"{high} Male and {low} Female were decided positively (by sex)"
+    rates = f"{high} Male and {low} Female were decided favourably (by sex)"
     order = [
         "adult: decisions, by sex",
         notion["verdict"],
@@ -297,7 +297,7 @@ def test_metric_undefined_in_every_round():
     html = report_text(make_run(num_rounds=6, undefined=range(1, 7)))
     page = Page(html)
     assert "DP: nothing measured." in chart_html(html, "dp")
-    assert "cannot be told yet: no positive decisions" in page.words
+    assert "cannot be told yet: no favourable decisions" in page.words
     assert "nan" not in page.words.lower()
 
 

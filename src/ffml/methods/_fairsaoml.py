@@ -120,9 +120,12 @@ def fairsaoml(
 
     def init(key: Array) -> ExpertState:
         pair = project_to_ball(problem.init(key), radius), jnp.zeros(problem.num_constraints)
-        many = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_experts, *leaf.shape)), pair)
+        params, multipliers = jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, (num_experts, *leaf.shape)), pair
+        )
         nothing = jnp.zeros(num_experts)
-        return ExpertState(*pair, Experts(*many, nothing, nothing), jnp.zeros((), int))
+        experts = Experts(params, multipliers, nothing, nothing)
+        return ExpertState(*pair, experts, jnp.zeros((), int))
 
     def update(key: Array, state: ExpertState, task: LabelledTask, memory: LabelledTask):
         del memory  # what is known of earlier tasks is in the experts

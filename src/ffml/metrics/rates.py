@@ -11,6 +11,7 @@ import numpy as np
 
 from ffml.base import Array, FFMLError
 
+LABEL_WORDS = ("unfavourable label", "favourable label")
 UNKNOWN = 2  # where counts keep people whose label is not known
 
 

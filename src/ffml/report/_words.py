@@ -49,8 +49,8 @@ def rounds_within_bounds(run: RunView) -> tuple[int, int]:
 def reasons_by_metric(cell: str) -> dict[str, str]:
     """Take a cell of the column ``undefined`` apart. A reason may itself hold a semicolon.
 
-    >>> reasons_by_metric("dp: no rows; eo: no rows; group F has no rows with label 1")
-    {'dp': 'no rows', 'eo': 'no rows; group F has no rows with label 1'}
+    >>> reasons_by_metric("dp: no rows; eo: no rows; group F has no rows with the favourable label")
+    {'dp': 'no rows', 'eo': 'no rows; group F has no rows with the favourable label'}
     """
     return dict(re.findall(r"(?:^|; )([a-z_]+): (.*?)(?=; [a-z_]+: |$)", cell, flags=re.S))
 
@@ -89,13 +89,13 @@ def _what(run: RunView) -> str:
 
 
 def reliability_sentence(run: RunView) -> str:
-    """Say how far probabilities are from how often label 1 came."""
+    """Say how far probabilities are from how often the favourable label came."""
     error = (run.summary.get("reliability") or {}).get("error")
     if error is None:
         return ""
     return (
-        "Over all judged people, the probability given and how often label 1 came among those who"
-        f" were given it differ by {points(error)} points on average."
+        "Over all judged people, the probability given and how often the favourable label came"
+        f" among those who were given it differ by {points(error)} points on average."
     )
 
 

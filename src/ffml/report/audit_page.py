@@ -43,7 +43,7 @@ def _context(audit: Audit) -> dict[str, Any]:
 def what_was_read(audit: Audit) -> str:
     """Say in a sentence or two what the audit looked at."""
     decisions = audit.decisions
-    text = f"{decisions.rows:,} decisions ({decisions.positive} counts as positive)"
+    text = f"{decisions.rows:,} decisions ({decisions.positive} is favourable)"
     if decisions.by is not None:
         text += f" in {counted(len(decisions.tasks), 'round')}, by {decisions.by}"
     text += f", compared by {listed([column.name for column in decisions.columns])}."

@@ -71,9 +71,11 @@ class Run:
     @property
     def answer(self) -> "Answer":
         """The fact, the verdict and the alarm about everybody decided; prints itself in words."""
-        from ffml.runs._answer import answer_of
+        from ffml.runs._answer import Answer, answer_of
+        from ffml.runs._newest import extremes
 
-        return answer_of(self.record)
+        record = self.record
+        return Answer(answer_of(record) | {"extremes": extremes(self.store, record)})
 
     @property
     def rounds(self) -> "pd.DataFrame":
@@ -104,7 +106,7 @@ class Run:
 
         Returns:
             A row a period, protected column and group: people, positive, rate, unpriced (the rate
-            without fairness), labelled, label_rate (of label 1 among these).
+            without fairness), labelled, label_rate (of favourable labels among these).
         """
         from ffml.runs._frames import rates_frame
 

@@ -12,6 +12,7 @@ from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, round_row, table_te
 from ffml.report.summary import run_summary
 from ffml.runs._answer import keep_alarms
 from ffml.runs._inputs import inputs_of
+from ffml.runs._newest import blindness, extremes
 from ffml.runs._rounds import rounds_from
 from ffml.runs.ownership import VIEWS, refuse_links
 from ffml.scoring.model import MODEL, model_bytes
@@ -38,6 +39,8 @@ def summary_of(run: "Run") -> dict[str, Any]:
         raised=record.raised,
         policy=record.policy,
     )
+    summary["answer"]["extremes"] = extremes(run.store, record)
+    summary["blindness"] = blindness(run.store, record)
     extra = next((one.extra for one in reversed(rounds) if one.extra), {})
     return summary | {"moved": record.moved, "extra": extra, "head": record.head}
 
