@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ffml.report.pictures import figure_style, isolated
+from ffml.studies.pictures import figure_style, isolated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ffml.report.pictures import picture_bytes
 from ffml.studies.compare._summary import GROUP
 from ffml.studies.compare._tradeoff import trade_off_curve
 from ffml.studies.figures import GREY, Look, legend, looks, panels
+from ffml.studies.pictures import picture_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
