@@ -93,6 +93,11 @@ SMALL = {
         ],
         r"\| fairlearn \| ",
     ),
+    "scripts/draw_concepts.py": (["--out", "."], "wrote concept_alarm.svg"),
+    "benchmarks/switches.py": (
+        ["--small", "--seeds=0", "--tasks=6", "--rows=40", "--method=twp", "--how=abrupt"],
+        r"(?s)\| abrupt \| groups \| twp \| \w+ \| -?\d+\.\d \|.*drawn: switches.svg",
+    ),
     "benchmarks/predict_rows.py": (
         ["--rows", "2000"],
         "default recipe: .* million rows/s from Parq",

@@ -105,7 +105,9 @@ def test_the_fact_is_said_first_and_the_rule_after_it():
     assert fact.value == pytest.approx(0.75, abs=0.01) and fact.low is None
     assert rule.low < rule.value < rule.high and verdict([fact, rule]) == MET
     assert fact.words.startswith("Of 960,000 people decided so far, 4")
-    assert rule.words.startswith("Kept: of the rule behind it, the lowest rate is at least 7")
+    assert rule.words.startswith(
+        "Kept: in these tasks and in those to come, the lowest rate is at l"
+    )
 
 
 @pytest.mark.parametrize("sizes", [(20, 20), (14, 6)])

@@ -122,7 +122,7 @@ def predict(
     source = open_data(table, query)
     scorer = prepare(saved, source if together else None, support, policy)
     warned: list[str] = []
-    batches = predict_table(saved, scorer.decide, source, keep or (), warned)
+    batches = predict_table(scorer, source, keep or (), warned)
     if to is not None:
         batches = write_to_database(batches, to, to_table)
     rows = write_decisions(batches, out)

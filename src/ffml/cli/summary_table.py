@@ -1,4 +1,4 @@
-"""What ends a run: the answer, in words and as a table."""
+"""What ends a run: the answer, and the rates by group."""
 
 from typing import Any
 
@@ -6,16 +6,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ffml.metrics.phrases import UNDEFINED, known
 from ffml.metrics.words import now_lines
-from ffml.report.answer import rows, sentences
+from ffml.report.answer import decided_words, sentences
 from ffml.report.notes import useless_warning
-from ffml.report.numbers import counted
-
-CAPTION = (
-    "Rates and gaps of the people decided are facts. The rule: the largest difference between any "
-    "two groups with its 95 % interval, if more people of the same kind came. Long-run gap: mean "
-    "of signed gaps. Typical gap: how far apart within a task, chance taken out."
-)
 
 
 def show_now(console: Console, summary: dict[str, Any], due: str = "") -> None:
@@ -25,22 +19,29 @@ def show_now(console: Console, summary: dict[str, Any], due: str = "") -> None:
 
 
 def show_summary(console: Console, summary: dict[str, Any]) -> None:
-    """Print the answer in words and as a table."""
+    """Print the answer in words, and the rates by group as a table."""
     console.print()
     for sentence in sentences(summary):
         console.print(sentence, highlight=False, markup=False)
-    table = Table(header_style="bold", caption=CAPTION, caption_justify="left")
-    table.add_column("everybody decided about", overflow="fold")
-    for name in ("so far", "now"):
-        table.add_column(name, justify="right")
-    for row in rows(summary):
-        table.add_row(*map(escape, row))
-    console.print(table)
+    decided = decided_words(summary)
+    for column in summary["answer"]["notions"][0]["columns"]:
+        for fact in column["facts"]:
+            console.print(_rates(fact, decided))
     if warning := useless_warning(summary):
         console.print(f"warning: {warning}", style="yellow", highlight=False, soft_wrap=True)
-    elif count := summary["collapsed_rounds"]:
-        console.print(
-            f"In {counted(count, 'round')} everyone got the same decision: DP and EO are undefined "
-            "there and left out.",
-            highlight=False,
-        )
+
+
+def _rates(fact: dict[str, Any], decided: str) -> Table:
+    """Write people, rate and impact ratio of each group, the lowest first."""
+    table = Table(header_style="bold")
+    table.add_column(escape(fact["column"]), overflow="fold")
+    for name in ("people", decided, "of 100", "impact ratio"):
+        table.add_column(escape(name), justify="right")
+    groups = sorted(fact["groups"], key=lambda one: one["rate"] if known(one["rate"]) else 2.0)
+    highest = max((one["rate"] for one in groups if known(one["rate"])), default=0.0)
+    for one in groups:
+        ratio = f"{one['rate'] / highest:.3f}" if highest and known(one["rate"]) else UNDEFINED
+        share = f"{100 * one['rate']:.1f}" if known(one["rate"]) else UNDEFINED
+        counts = f"{one['people']:,}", f"{one['positives']:,}"
+        table.add_row(escape(one["group"]), *counts, share, ratio)
+    return table

@@ -1,6 +1,6 @@
 """The front door: a run, what can be asked of it and what can be done with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -266,11 +266,16 @@ class Run:
 
         return summary_of(self)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write the report as one HTML page; None: ``report.html`` in the run's folder."""
+    def report(self, path: str | Path | None = None, *, beside: "Sequence[Run]" = ()) -> Path:
+        """Write the report as one HTML page.
+
+        Args:
+            path: where to; None: ``report.html`` in the run's folder.
+            beside: other runs about the same people, to be shown beside this one.
+        """
         from ffml.runs._views import write_report
 
-        return write_report(self, path)
+        return write_report(self, path, beside)
 
     def write_views(self) -> Path | None:
         """Write the files beside the ledger if they are missing or stale; return the report."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import multiprocessing
+import signal
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
@@ -37,7 +38,9 @@ class Learner:
 
     @staticmethod
     def _fresh() -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        quiet = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the service ends its learner
+        spawned = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(1, spawned, initializer=signal.signal, initargs=quiet)
 
 
 def label(address: str, labels: pa.Table, id: str, correct: bool) -> dict[str, Any]:

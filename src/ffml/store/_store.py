@@ -10,7 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from ffml.base import FFMLError
-from ffml.store import _chain, _files, _json, _labels, _read, _schema
+from ffml.store import _chain, _files, _json, _labels, _looks, _read, _schema
 from ffml.store._database import Database, SQLite, database
 from ffml.store._migrations import FORMAT, create
 from ffml.store._transaction import Transaction
@@ -177,6 +177,36 @@ class Store:
         """Count decisions by the time at which they were made, see `ffml.Run.rates`."""
         with self._reading() as connection:
             return _read.rates(connection, start, end, by)
+
+    def scores(self) -> list[Any]:
+        """Count everybody by cell, label, decision and tenth of probability."""
+        with self._reading() as connection:
+            return _read.scores(connection)
+
+    def newest(self, most: int) -> list[_looks.NewestRow]:
+        """Return the newest decisions, the last one first."""
+        with self._reading() as connection:
+            return _looks.newest(connection, most)
+
+    def by_time(self, start: str, by: str) -> dict[str, tuple[int, int]]:
+        """Return how many people were decided about in each period since then, how many positively.
+
+        Args:
+            start: the first moment, UTC in ISO 8601 or the beginning of it.
+            by: "year", "month", "day" or "hour".
+        """
+        with self._reading() as connection:
+            return _looks.by_time(connection, start, by)
+
+    def waiting(self, most: int) -> list[_looks.WaitingRow]:
+        """Return the newest tasks that lack labels, the last one first."""
+        with self._reading() as connection:
+            return _looks.waiting(connection, most)
+
+    def delays(self, most: int) -> list[tuple[str, str]]:
+        """Return when people were decided about and when their label came: the newest labels."""
+        with self._reading() as connection:
+            return _looks.delays(connection, most)
 
     def labels_of(self, round: int) -> dict[str, np.ndarray]:
         """Return the labels that came later to people of a round, in their order."""

@@ -12,6 +12,7 @@ from ffml.tables._order import empty_warning
 from ffml.tables.inspection._changes import RepeatFit, changed_units
 from ffml.tables.inspection._mistakes import (
     Sample,
+    columns_of,
     likely_mistakes,
     protected_warning,
     spelling_warnings,
@@ -116,14 +117,15 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         raise FFMLError(f"{stream.name} has no tasks; at least one is needed")
     sample = Sample(*(np.concatenate(parts) for parts in zip(*samples, strict=True)))
     preprocessor = getattr(stream, "preprocessor", None)
+    columns = columns_of(schema, preprocessor)
     some_rows = [(t.name, part.x) for t, part in zip(summaries, samples, strict=False)]
     mistakes = [
-        *likely_mistakes(sample, schema, preprocessor),
-        *changed_units(some_rows, preprocessor),
-        *spelling_warnings(schema, preprocessor),
-        *stray_warnings(preprocessor),
+        *likely_mistakes(sample, schema, columns),
+        *changed_units(some_rows, columns),
+        *spelling_warnings(schema, columns),
+        *stray_warnings(columns),
         *adverse_warning(schema.label, _favourable(stream) or None),
-        *protected_warning(preprocessor.names if preprocessor else schema.features),
+        *protected_warning(column.name for column in columns),
         *repeats.finish(),
         *empty_warning([task.name for task in summaries]),
     ]
