@@ -124,6 +124,12 @@ def open_points(run: RunView) -> list[str]:
     return list(dict.fromkeys([*filter(None, [*about, data and f"Data: {data}."]), *said]))
 
 
+def policy(run: RunView) -> list[str]:
+    """Say who was to be approved, how often that was right, and how extreme decisions are."""
+    said = (words.policy_sentence, words.right_sentence, words.extremes_sentence)
+    return [text for sentence in said if (text := sentence(run.summary["answer"]))]
+
+
 def beside(run: RunView) -> dict[str, Any]:
     """Put rates, gap and accuracy beside those without fairness and those of the data."""
     answer, free = run.summary["answer"], run.summary.get("without_fairness")

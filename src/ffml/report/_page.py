@@ -57,6 +57,7 @@ def _context(run: RunView) -> dict[str, Any]:
         "verdicts": _first.verdicts(run),
         "open_points": _first.open_points(run),
         "beside": _first.beside(run),
+        "policy": _first.policy(run),
         "warnings": warning_lines(run),
         **_drawn(run),
         "group_tables": group_tables(run),

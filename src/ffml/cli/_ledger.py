@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ffml.cli import shared
-from ffml.cli.shared import TABLE, option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import TABLE, option
 
 RunArgument = Annotated[
     str, typer.Argument(help="A run: its folder or address.", show_default=False)

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import shared
-from ffml.cli.shared import option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import option
 
 
 def inspect(

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from ffml.cli import shared
-from ffml.cli.shared import TABLE, option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import TABLE, option
 
 
 def update(
@@ -42,7 +42,7 @@ def update(
     """
     from rich.console import Console
 
-    from ffml.cli.run import play
+    from ffml.cli._run import play
 
     console = Console(stderr=json_output, quiet=quiet)
     console.print(

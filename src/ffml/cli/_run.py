@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 
 from ffml.base import FFMLError
-from ffml.cli.live import Live
-from ffml.cli.noticed import show_noticed, show_warnings
-from ffml.cli.shared import shown
-from ffml.cli.summary_table import show_now, show_summary
-from ffml.cli.together import follow, is_distributed, joined, own_copy
+from ffml.cli._live import Live
+from ffml.cli._noticed import show_noticed, show_warnings
+from ffml.cli._shared import shown
+from ffml.cli._summary_table import show_now, show_summary
+from ffml.cli._together import follow, is_distributed, joined, own_copy
 
 if TYPE_CHECKING:
     from ffml.base import Stream
