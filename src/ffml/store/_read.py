@@ -24,6 +24,7 @@ _KINDS: dict[str, tuple[str, Any]] = {  # column -> SQL, what stands for NULL
     "unpriced": ("d.unpriced", -1),
     "label": (_schema.NEWEST_LABEL, -1),
     "first_label": ("d.first_label", -1),
+    "event": ("d.event", 0),
     "at": ("e.at", ""),
     "forgotten": ("d.forgotten", b""),  # hash of the person taken out
     "x": ("d.x", b""),
@@ -34,7 +35,7 @@ DECIDING = "deciding"  # the document that says which version was promoted
 _DECIDING = sa.text(
     f"select (select value from run where key = '{DECIDING}'), (select max(number) from versions)"
 )
-COLUMNS = tuple(name for name in _KINDS if name not in ("x", "forgotten"))
+COLUMNS = tuple(name for name in _KINDS if name not in ("x", "event", "forgotten"))
 _JOINS = {"task": " join rounds r on r.round = d.round", "at": " join events e on e.seq = d.event"}
 
 
@@ -98,6 +99,14 @@ def decisions(
     rows = connection.execute(statement, {name[2:]: some for name, some in lists.items()}).all()
     parts = zip(*rows, strict=True) if rows else ((),) * len(columns)
     return {name: _array(name, part) for name, part in zip(columns, parts, strict=True)}
+
+
+def thresholds(connection: sa.Connection, events: Sequence[int]) -> dict[int, float]:
+    """Return the thresholds that events kept."""
+    table = _schema.events.c
+    rows = connection.execute(sa.select(table.seq, table.document).where(table.seq.in_(events)))
+    kept = {seq: _json.decode(text).get("threshold") for seq, text in rows}
+    return {seq: value for seq, value in kept.items() if value is not None}
 
 
 def labels_of(connection: sa.Connection, number: int) -> dict[str, np.ndarray]:
