@@ -27,8 +27,10 @@ test: $(READY)   ## Lint, type-check and run all tests
 	$(BIN)/mypy
 	$(BIN)/pytest
 
-docs: $(READY)   ## Write the API reference: docs/api.md
-	$(BIN)/python scripts/build_api.py
+docs: $(READY)   ## Build the documentation: docs/_build/html/index.html
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 dist: $(READY)   ## Build the wheel and the source distribution: dist/
 	$(BIN)/python -m hatchling build

@@ -47,7 +47,7 @@ def test_an_interrupted_command_says_how_to_go_on(run_main, tmp_path, monkeypatc
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(study, "run_chunks", interrupted)
+    monkeypatch.setattr(study, "run_and_keep", interrupted)
     code, out, _ = run_main("tune", "synthetic", *SMALL, "--grid", "lr=0.1,0.5")
     assert code == 130 and "Go on with the same command" in out
     assert not (tmp_path / "tune" / "synthetic" / "chosen.json").exists()

@@ -4,6 +4,7 @@ Both are functions of a `RunView` and of nothing else. The same view gives the s
 page asks for nothing from elsewhere when it is opened.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ from ffml.report._view import RunView
 
 if TYPE_CHECKING:
     from ffml.audit import Audit
+    from ffml.audit.record import RunRecord
 
 __all__ = [
     "RunView",
+    "decision_pictures",
     "model_card_text",
     "report_text",
     "write_audit_report",
@@ -25,6 +28,15 @@ def report_text(view: "RunView") -> str:
     from ffml.report._page import render
 
     return render(view)
+
+
+def decision_pictures(record: "RunRecord", shown: slice = slice(None)) -> Sequence[str]:
+    """Draw what was decided about whom, as the report does; of some tasks, without who changed."""
+    from ffml.report._pictures import group_pictures, moved_pictures
+
+    said = (record.tables, record.columns, record.tasks, record.asked, record.favourable)
+    moved = record.moved if shown == slice(None) else {}
+    return [*group_pictures(*said, shown), *moved_pictures(moved, record.favourable)]
 
 
 def model_card_text(view: "RunView") -> str:

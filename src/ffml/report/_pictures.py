@@ -24,20 +24,27 @@ def group_pictures(
     tasks: Sequence[str],
     asked: Asked,
     favourable: str,
+    shown: slice = slice(None),
 ) -> list[str]:
-    """Draw rates by group, gaps by task and the alarm's evidence; none where there is one task."""
-    if len(tasks) < 2:
+    """Draw rates by group, gaps by task and the alarm's evidence; none where there is one task.
+
+    Of a part, ``shown``, the evidence is still that of all tasks up to then: an alarm stands.
+    """
+    drawn_tasks = tasks[shown]
+    if len(drawn_tasks) < 2:
         return []
     bounds = dict(asked)
     most = bounds.get("demographic-parity")
     most = most if isinstance(most, float) else None
     drawn = []
     for i, column in enumerate(columns):
-        counts = tables[column.name]
-        drawn.append(_rates(f"rates-{i}", counts, column, tasks, most, favourable))
-        drawn.append(_gaps(f"gaps-{i}", counts, column, tasks, most))
+        counts = tables[column.name][shown]
+        drawn.append(_rates(f"rates-{i}", counts, column, drawn_tasks, most, favourable))
+        drawn.append(_gaps(f"gaps-{i}", counts, column, drawn_tasks, most))
     for i, ((notion, name), alarms) in enumerate(column_alarms(tables, columns, asked).items()):
-        lines = [Line(one.comparison, (one.log_wealth / np.log(10)).tolist()) for one in alarms]
+        lines = [
+            Line(one.comparison, (one.log_wealth[shown] / np.log(10)).tolist()) for one in alarms
+        ]
         if lines:
             drawn.append(
                 line_figure(
@@ -45,7 +52,7 @@ def group_pictures(
                     f"Evidence against {asked_words(notion, bounds[notion])}, by {name}",
                     "Zeros of what bets on a broken bound have turned 1 into (2: 100). At the line"
                     " the alarm comes, and it stands, however often one looks.",
-                    tasks,
+                    drawn_tasks,
                     lines,
                     lambda value: f"{value:.1f}".replace("-", "−"),
                     limit=alarms[0].log_needed / math.log(10),

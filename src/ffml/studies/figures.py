@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ffml.report.pictures import figure_style
+from ffml.report.pictures import figure_style, isolated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,9 +87,7 @@ def draw_line(
     )
     style: Any = (0, look.dash) if look.dash else "-"
     axes.plot(places, mean, color=look.colour, ls=style, lw=look.width, zorder=above, label=name)
-    defined = np.isfinite(mean)
-    beside = np.pad(defined, 1)
-    alone = defined & ~beside[:-2] & ~beside[2:]
+    alone = isolated(mean)
     axes.plot(places[alone], mean[alone], "o", color=look.colour, ms=3.5, mew=0, zorder=above)
 
 

@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from ffml.research.reproduce._setting import Setting
-from ffml.store import durable
+from ffml.studies.files import write_files
 
 PAGE = "index.html"
 
 
 def write_page(
     folder: Path, setting: Setting, facts: dict[str, Any], records: Sequence[dict[str, Any]]
-) -> Path:
+) -> None:
     """Write index.html from the records of items of one setting.
 
     Args:
         folder: where the items' files are.
         setting: that of all records.
         facts: ``protocol``, ``command``, ``date``, ``took``, ``cores`` and ``versions``.
-        records: of `ffml.research.reproduce._files.write_item`, in the order of the page.
+        records: of `write_item`, in the order of the page.
     """
     from jinja2 import Environment, StrictUndefined
 
@@ -40,9 +40,7 @@ def write_page(
         "iterations": setting.document()["iterations"],
         "items": [record | {"picture": _picture(folder, record)} for record in records],
     }
-    page = folder / PAGE
-    durable.write_atomically(page, environment.from_string(source).render(context))
-    return page
+    write_files(folder, {PAGE: environment.from_string(source).render(context)})
 
 
 def _picture(folder: Path, record: dict[str, Any]) -> str:

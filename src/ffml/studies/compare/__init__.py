@@ -21,7 +21,7 @@ from ffml.studies.compare._summary import (
     summarise_results,
 )
 from ffml.studies.compare._tables import DataTable, data_tables, markdown_tables
-from ffml.studies.compare._tradeoff import at_equal_fairness
+from ffml.studies.compare._tradeoff import at_equal_fairness, trade_off_curve
 from ffml.studies.play import check_cells, run_cells, unfinished
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "summarise_results",
     "summarise_tasks",
     "task_means",
+    "trade_off_curve",
     "unfinished",
     "write_results",
 ]

@@ -34,7 +34,7 @@ def summarise_settings(frame: pd.DataFrame) -> pd.DataFrame:
     """Sum up a seed's rounds, then average over seeds.
 
     Args:
-        frame: of `ChunkStore.load`.
+        frame: of `load_search`.
 
     Returns:
         One row per setting (the index): the mean over seeds of each of `METRICS`, under ``…_se``
@@ -67,7 +67,7 @@ def ranked(frame: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     Whether two can be told apart is a question of their difference, seed by seed.
 
     Args:
-        frame: of `ChunkStore.load`.
+        frame: of `load_search`.
         rule: what is asked.
 
     Returns:
@@ -117,14 +117,3 @@ def _by_seed(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     even, counts, _ = evenness(frame, ["setting"], ["setting", "seed"])
     means = frame.groupby(["setting", "seed"])[["balanced_accuracy", "collapsed"]].mean()
     return means.join(even), counts
-
-
-def pareto_optimal(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Mark the points that no other one beats in one number without losing in the other.
-
-    >>> pareto_optimal(np.array([1.0, 2.0, 2.0, 3.0, np.nan]), np.array([3.0, 2.0, 1.0, 0.0, 9.0]))
-    array([ True,  True, False,  True, False])
-    """
-    at_least = (first >= first[:, None]) & (second >= second[:, None])  # [i, j]: j as good as i
-    beaten = at_least & ((first > first[:, None]) | (second > second[:, None]))
-    return ~beaten.any(1) & np.isfinite(first) & np.isfinite(second)

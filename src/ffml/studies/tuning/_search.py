@@ -17,7 +17,7 @@ from ffml.recipe.build import build_for, check_config, num_rounds
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.sources import open_stream
 from ffml.studies.compare import RunSpec, enough_rows, known_kinds
-from ffml.studies.tuning._names import check_name
+from ffml.studies.tuning._space import check_name
 
 REPORTED_SEEDS = range(100)  # for tables, of which the largest has 0 to 63 so far
 SEEDS = tuple(range(100, 105))

@@ -1,11 +1,14 @@
-"""Opens a page in headless Chromium and brings back what was measured in it."""
+"""Opens a page in headless Chromium: brings back what was measured in it, or lets tests click."""
 
 import html
 import json
 import re
 import shutil
 import subprocess
+from contextlib import contextmanager
+from importlib import resources
 
+DRIVER = shutil.which("chromedriver")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OPTIONS = [
     "--headless",
@@ -16,6 +19,7 @@ OPTIONS = [
     "--disable-sync",
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-quic",
     "--disable-dev-shm-usage",
 ]
 # Errors are collected from before the page's first element on; the rest is measured once it is
@@ -74,3 +78,48 @@ def run_chromium(folder, *arguments):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
+
+
+@contextmanager
+def browser(folder, width=1280, height=900, dark=False):
+    """Give a browser of so many pixels that can be clicked in; a start takes seconds."""
+    from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
+    options = ChromeOptions()
+    options.binary_location = CHROMIUM
+    for option in (*OPTIONS, f"--user-data-dir={folder / 'clicks'}"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = Chrome(options, ChromeService(DRIVER))
+    try:
+        resize(driver, width, height, dark)
+        yield driver
+    finally:
+        driver.quit()
+
+
+def resize(driver, width, height=900, dark=False):
+    """Make the page so many pixels wide, narrower than a window can be, in light or in dark."""
+    shape = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+
+def complaints(driver):
+    """Return what axe has to say about accessibility: rule and element of each complaint."""
+    axe = resources.files("selenium_axe_python").joinpath("axe-core/axe.min.js")
+    driver.execute_script(axe.read_text(encoding="utf-8"))
+    found = driver.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
+    return [(one["id"], node["html"]) for one in found["violations"] for node in one["nodes"]]
+
+
+def console(driver):
+    """Return errors and warnings of the console since the last time."""
+    return [line["message"] for line in driver.get_log("browser") if line["level"] != "INFO"]
+
+
+def overflow(driver):
+    """Return by how many pixels the page is wider than its window."""
+    page = "document.scrollingElement"
+    return driver.execute_script(f"return {page}.scrollWidth - innerWidth")
