@@ -19,6 +19,7 @@ from ffml.runs import open_run
 from ffml.service import _learner, _read
 from ffml.service._decider import Decider
 from ffml.service._guard import Limits, Rates, authorise, problem, read_json, watched
+from ffml.service._page import Pages
 from ffml.service._people import columns_of, people_table, table, tensor_table
 
 
@@ -53,6 +54,7 @@ def create_app(runs: Mapping[str, str], limits: Limits | None = None) -> Starlet
     """Make the application over runs: a name in the address -> a folder or a database."""
     limits = limits or Limits()
     rates, served = Rates(limits.rate), {name: Served(name, at) for name, at in runs.items()}
+    pages = Pages(served, rates)
 
     def endpoint(scope: str, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
@@ -79,12 +81,12 @@ def create_app(runs: Mapping[str, str], limits: Limits | None = None) -> Starlet
     ]
     routes += [Route(path, _constant(value)) for path, value in ALIVE.items()]
     app = Starlette(
-        routes=routes,
+        routes=routes + pages.routes,
         lifespan=lifespan,
         middleware=[Middleware(BaseHTTPMiddleware, dispatch=watched)],
         exception_handlers={HTTPException: problem, FFMLError: problem},
     )
-    app.state.runs, app.state.limits = served, limits
+    app.state.runs, app.state.limits, app.state.pages = served, limits, pages
     return app
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from ffml.store import _chain, _json, _labels, _read, _schema
+from ffml.store import _chain, _json, _labels, _looks, _read, _schema
 from ffml.store._database import Database, SQLite
 from ffml.store._values import Counts, Event, Labels, Placement, Round, Version, VersionRow
 
@@ -110,6 +110,21 @@ class Reader:
         """Count decisions by the time at which they were made, see `ffml.Run.rates`."""
         with self._reading() as connection:
             return _read.rates(connection, start, end, by)
+
+    def newest(self, most: int) -> list[_looks.NewestRow]:
+        """Return the newest decisions, the last one first."""
+        with self._reading() as connection:
+            return _looks.newest(connection, most)
+
+    def waiting(self, most: int) -> list[_looks.WaitingRow]:
+        """Return the newest tasks that lack labels, the last one first."""
+        with self._reading() as connection:
+            return _looks.waiting(connection, most)
+
+    def delays(self, most: int) -> list[tuple[str, str]]:
+        """Return when people were decided about and when their label came: the newest labels."""
+        with self._reading() as connection:
+            return _looks.delays(connection, most)
 
     def labels_of(self, round: int) -> dict[str, np.ndarray]:
         """Return the labels that came later to people of a round, in their order."""
