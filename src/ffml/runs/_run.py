@@ -252,8 +252,15 @@ class Run(Promotion):
             yield self.session()
 
 
-def open_run(address: str | Path, write: bool = True) -> Run:
-    """Open a run: its folder, or ``postgresql://user@host/database?run=name``."""
+def open_run(address: str | Path, write: bool = True, token: str | None = None) -> Run:
+    """Open a run: its folder, or ``postgresql://user@host/database?run=name``.
+
+    A service's is ``http://host:port/runs/name``, with a token or that of ``FFML_TOKEN``.
+    """
+    if str(address).startswith(("http://", "https://")):
+        from ffml.runs._remote import RemoteRun
+
+        return RemoteRun(str(address), token)
     refuse_old(address)
     return Run(Store.open(address, write=write))
 

@@ -124,27 +124,27 @@ def labels_of(connection: sa.Connection, number: int) -> dict[str, np.ndarray]:
     return {name: np.array(part) for name, part in zip(names, parts, strict=True)}
 
 
-def rates(
+def periods(
     connection: sa.Connection, start: str | None, end: str | None, by: str | None
 ) -> list[Any]:
-    """Count people by period and cell: an index finds the decisions of the time asked for.
+    """Count people by period, cell, label, decision and decision without fairness.
 
-    Events are in the order of time, so that those from ``start`` on begin with one number.
+    An index finds the decisions of the time asked for: events are in the order of time, so that
+    those from ``start`` on begin with one number.
     """
     period = f"substr(e.at, 1, {one_of('period', by, PERIODS)})" if by else "''"
-    times = {">=": start, "<": end}
-    given = {("start", "end")[i]: time for i, time in enumerate(times.values()) if time}
+    given = {name: time for name, time in (("start", start), ("end", end)) if time}
+    signs = {"start": ">=", "end": "<"}
     where = "".join(
-        f" and d.event {sign} (select coalesce(min(seq), {LAST}) from events where at >= :{name})"
-        for name, (sign, time) in zip(("start", "end"), times.items(), strict=True)
-        if time
+        f" and d.event {signs[name]} "
+        f"(select coalesce(min(seq), {LAST}) from events where at >= :{name})"
+        for name in given
     )
     text = (
-        f"select {period} as period, d.cell, count(*) as people, sum(d.decision) as positive, "
-        "sum(d.unpriced) as unpriced, count(label) as labelled, sum(label) as label_positive "
-        f"from (select d.event, d.cell, d.decision, d.unpriced, {_schema.NEWEST_LABEL} as label "
-        f"from decisions d where d.decision is not null{where}) d "
-        "join events e on e.seq = d.event group by 1, 2 order by 1, 2"
+        f"select {period} as period, d.cell, coalesce(d.label, -1), d.decision, "
+        "coalesce(d.unpriced, -1), count(*) from (select d.event, d.cell, d.decision, d.unpriced, "
+        f"{_schema.NEWEST_LABEL} as label from decisions d where d.decision is not null{where}) d "
+        "join events e on e.seq = d.event group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5"
     )
     return list(connection.execute(sa.text(text), given))
 

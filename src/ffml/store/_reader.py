@@ -108,8 +108,20 @@ class Reader:
         self, start: str | None = None, end: str | None = None, by: str | None = None
     ) -> list[Any]:
         """Count decisions by the time at which they were made, see `ffml.Run.rates`."""
+        sums: dict[tuple[str, int], list[int]] = {}
+        for period, cell, label, decision, unpriced, n in self.periods(start, end, by):
+            known, free = int(label >= 0), max(unpriced, 0)
+            row = (1, decision, free, known, max(label, 0))
+            before = sums.get((period, cell), [0] * len(row))
+            sums[period, cell] = [old + n * one for old, one in zip(before, row, strict=True)]
+        return [(*key, *row) for key, row in sums.items()]
+
+    def periods(
+        self, start: str | None = None, end: str | None = None, by: str | None = None
+    ) -> list[Any]:
+        """Count decisions by their time: rows of period, cell, label, decision, unpriced, n."""
         with self._reading() as connection:
-            return _read.rates(connection, start, end, by)
+            return _read.periods(connection, start, end, by)
 
     def newest(self, most: int) -> list[_looks.NewestRow]:
         """Return the newest decisions, the last one first."""
@@ -169,10 +181,12 @@ class Reader:
         with self._reading() as connection:
             return _read.deciding(connection)
 
-    def events(self) -> list[Event]:
-        """Return who wrote what when."""
+    def events(self, after: int = 0, most: int | None = None) -> list[Event]:
+        """Return who wrote what when, ``most`` of those after a number."""
+        table = _schema.events
+        some = sa.select(table).where(table.c.seq > after).order_by(table.c.seq).limit(most)
         with self._reading() as connection:
-            rows = connection.execute(sa.select(_schema.events).order_by(_schema.events.c.seq))
+            rows = connection.execute(some)
             return [
                 Event(**row._asdict() | {"document": _json.decode(row.document)}) for row in rows
             ]
