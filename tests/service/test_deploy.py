@@ -1,4 +1,4 @@
-"""The files for containers and systemd call commands that are there, with options that are there."""
+"""Files for containers and systemd call commands that are there, with options that are there."""
 
 import configparser
 import json
@@ -24,7 +24,7 @@ def commands():
     yield unit["Service"]["ExecStart"].split()
 
 
-@pytest.mark.parametrize("words", commands(), ids=["container", "compose", "systemd"])
+@pytest.mark.parametrize("words", [*commands()], ids=["container", "compose", "systemd"])
 def test_what_is_called_exists(words):
     assert words[0].rpartition("/")[2] == "ffml"
     shown = CliRunner().invoke(app, [words[1], "--help"], env={"COLUMNS": "200"}).stdout
