@@ -92,13 +92,15 @@ def decisions(
     rounds = None if number is None else [number]
     wanted: dict[str, Any] = {"d.round": rounds, "d.id": ids, "d.seq": numbers}
     lists = {name: list(some) for name, some in wanted.items() if some is not None}
-    where = " and ".join(["1 = 1", *(f"{name} in :{name[2:]}" for name in lists)])
-    statement = sa.text(f"select {names} from decisions d{joins} where {where} order by d.seq")
-    for name in lists:
-        statement = statement.bindparams(sa.bindparam(name[2:], expanding=True))
-    rows = connection.execute(statement, {name[2:]: some for name, some in lists.items()}).all()
-    parts = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    return {name: _array(name, part) for name, part in zip(columns, parts, strict=True)}
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    parts = (f"{name} in ({', '.join([mark] * len(some))})" for name, some in lists.items() if some)
+    nobody = ["1 = 0"] if any(not some for some in lists.values()) else []
+    where = " and ".join(["1 = 1", *nobody, *parts])
+    text = f"select {names} from decisions d{joins} where {where} order by d.seq"
+    given = tuple(one for some in lists.values() for one in some)
+    rows = connection.exec_driver_sql(text, given).all()  # SQLAlchemy names every value: slow
+    values = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    return {name: _array(name, part) for name, part in zip(columns, values, strict=True)}
 
 
 def thresholds(connection: sa.Connection, events: Sequence[int]) -> dict[int, float]:
