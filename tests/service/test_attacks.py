@@ -9,7 +9,6 @@ import time
 from contextlib import closing
 from urllib.parse import urlsplit
 
-import pytest
 from loaned import GOOD, persons, serving, written
 from starlette.testclient import TestClient
 
@@ -37,24 +36,25 @@ def lines(caplog):
     return [r.getMessage() for r in caplog.records if r.name == "ffml.service"]
 
 
-@pytest.mark.parametrize("evil", EVIL, ids=range(len(EVIL)))
-def test_injected_words_reach_no_log_and_no_header_and_are_kept_as_they_are(
-    folder, client, caplog, evil
-):
+def test_injected_words_reach_no_log_and_no_header_and_are_kept_as_they_are(folder, client, caplog):
     caplog.set_level(logging.DEBUG)
-    said = client.post("/runs/loans/decide", json={"person": GOOD | {"person": evil}, "task": evil})
-    assert said.status_code == 200 and said.json()["id"] == evil.strip()
-    client.post("/runs/loans/decide", json={"person": GOOD | {evil: 1}})
-    client.post("/runs/loans/decide", json={"person": GOOD | {"sex": evil, "person": "s"}})
-    client.post("/runs/loans/labels", json={"labels": [{"id": evil, "label": evil}]})
-    client.get("/runs/loans/fairness", params={"by": evil, evil: "1"})
-    client.get(f"/runs/{evil.encode().hex()}/rounds")
-    client.get("/runs/loans/rounds", headers={"x-evil": evil.encode("unicode_escape")})
-    for line in lines(caplog):
-        assert evil not in line and len(line.splitlines()) == 1
-        assert {"request", "method", "path", "run", "status", "ms"} == {*json.loads(line)}
+    for evil in EVIL:
+        person = GOOD | {"person": evil}
+        said = client.post("/runs/loans/decide", json={"person": person, "task": evil})
+        assert said.status_code == 200 and said.json()["id"] == evil.strip()
+        client.post("/runs/loans/decide", json={"person": GOOD | {evil: 1}})
+        client.post("/runs/loans/decide", json={"person": GOOD | {"sex": evil, "person": "s"}})
+        client.post("/runs/loans/labels", json={"labels": [{"id": evil, "label": evil}]})
+        client.get("/runs/loans/fairness", params={"by": evil, evil: "1"})
+        client.get(f"/runs/{evil.encode().hex()}/rounds")
+        client.get("/runs/loans/rounds", headers={"x-evil": evil.encode("unicode_escape")})
+        for line in lines(caplog):
+            assert evil not in line and len(line.splitlines()) == 1
+            assert {"request", "method", "path", "run", "status", "ms"} == {*json.loads(line)}
+        caplog.clear()
     run = ffml.open(folder, write=False)
-    assert evil.strip() in run.store.decisions(columns=("id",))["id"] and run.verify().sound
+    assert {evil.strip() for evil in EVIL} <= {*run.store.decisions(columns=("id",))["id"]}
+    assert run.verify().sound
 
 
 def test_a_failure_of_ours_says_nothing_of_what_was_sent(folder, client, caplog, monkeypatch):
@@ -71,16 +71,17 @@ def test_a_failure_of_ours_says_nothing_of_what_was_sent(folder, client, caplog,
 PATHS = ["../../etc/passwd", "..%2f..%2fetc%2fpasswd", "/etc/passwd", "loans%00", "file:"]
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_no_path_of_a_request_reaches_the_disk(folder, client, path, monkeypatch):
+def test_no_path_of_a_request_reaches_the_disk(folder, client, monkeypatch):
     opened = []
     monkeypatch.setattr("builtins.open", lambda *given, **_: opened.append(given))
-    for at in (f"/runs/{path}/rounds", f"/page/{path}", f"/v2/models/{path}", f"/{path}"):
-        assert client.get(at).status_code in (404, 405)
-    person = GOOD | {"person": path}
-    assert client.post("/runs/loans/decide", json={"person": person}).status_code == 200
-    bad = client.post("/runs/loans/decide", json={"people": path})
-    assert bad.status_code == 400 and str(folder) not in bad.text and not opened
+    for path in PATHS:
+        for at in (f"/runs/{path}/rounds", f"/page/{path}", f"/v2/models/{path}", f"/{path}"):
+            assert client.get(at).status_code in (404, 405)
+        person = GOOD | {"person": path}
+        assert client.post("/runs/loans/decide", json={"person": person}).status_code == 200
+        bad = client.post("/runs/loans/decide", json={"people": path})
+        assert bad.status_code == 400 and str(folder) not in bad.text
+    assert not opened
 
 
 def test_other_sites_get_no_word(folder, client):
@@ -182,16 +183,16 @@ BOMBS = [
 ]
 
 
-@pytest.mark.parametrize("bomb", BOMBS, ids=range(len(BOMBS)))
-def test_body_bombs_are_refused_fast_and_leave_nothing(folder, bomb):
+def test_body_bombs_are_refused_fast_and_leave_nothing(folder):
     before = written(folder)
     app = create_app({"loans": str(folder)}, Limits(body=2_000_000))
     with TestClient(app, "http://localhost") as client:
-        began = time.process_time()
-        headers = {"content-type": "application/json"}
-        reply = client.post("/runs/loans/decide", content=bomb, headers=headers)
-        assert reply.status_code in (400, 413) and len(reply.content) < 1000, reply.text
-        assert time.process_time() - began < 5
+        for bomb in BOMBS:
+            began = time.process_time()
+            headers = {"content-type": "application/json"}
+            reply = client.post("/runs/loans/decide", content=bomb, headers=headers)
+            assert reply.status_code in (400, 413) and len(reply.content) < 1000, reply.text
+            assert time.process_time() - began < 5
     assert written(folder) == before
 
 
