@@ -5,7 +5,7 @@
 Each case is learned with the default recipe in a process of its own. Printed are processor time and
 wall-clock time of its last round, and the most memory that the process had. "first round" is a
 table of 12 columns whose rows lie in no order: from the start of Python to the end of the first
-round, beside what DuckDB needs to read and order the same table.
+round.
 """
 
 import argparse
@@ -147,16 +147,6 @@ def first_round(path: Path) -> tuple[float, float, float]:
     return cpu, time.perf_counter() - start, memory
 
 
-def ordered_by_duckdb(path: Path) -> tuple[float, float, float]:
-    """Read a table with DuckDB, order it by month, and hand it out as Arrow batches."""
-    import duckdb
-
-    cpu, wall = time.process_time(), time.perf_counter()
-    rows = duckdb.connect().sql(f"SELECT * FROM '{path}' ORDER BY month")
-    assert sum(len(batch) for batch in rows.to_arrow_reader(100_000))
-    return time.process_time() - cpu, time.perf_counter() - wall, most_memory()
-
-
 def bare_read(path: Path) -> float:
     """Return the processor seconds in which pyarrow reads a file."""
     start = time.process_time()
@@ -205,7 +195,6 @@ def main() -> None:
             rows = int(READ_ROWS * arguments.scale)
             write_loans(path, rows)
             show(f"{rows:,} rows of .{suffix} to the end of the first round", first_round(path))
-            show("  DuckDB alone reads and orders it", alone(ordered_by_duckdb, path))
             path.unlink()
         for suffix in ("csv", "parquet") if "reading" in asked else ():
             path = Path(folder) / f"table.{suffix}"

@@ -94,7 +94,7 @@ def compute(cell: Cell, folder: str) -> None:
     given |= {"seed": cell.seed, "judge_from": 2 / 3, "data_options": cell.stream.options}
     given |= {"max_gap": (ASKED,)} if preset == "default" else {}
     given |= {"rounds": 6, "shots": 10} if cell.small else {}
-    result = played(configure_run(cell.stream.data, given, preset))
+    result = played(configure_run(cell.stream.data, given, preset, "balanced"))
     result["seconds"] = time.process_time() - start
     cell.file(Path(folder)).write_text(json.dumps(result), encoding="utf-8")
 

@@ -101,6 +101,11 @@ SMALL = {
         ["--kills", "1", "--clients", "2", "--pause", "0.5"],
         r"(?s)SQLite: 1 kills.* 0 lost or changed, 0 people twice.*sound; replay: equal",
     ),
+    "scripts/draw_concepts.py": (["--out", "."], "wrote concept_alarm.svg"),
+    "benchmarks/switches.py": (
+        ["--small", "--seeds=0", "--tasks=6", "--rows=40", "--method=twp", "--how=abrupt"],
+        r"(?s)\| abrupt \| groups \| twp \| \w+ \| -?\d+\.\d \|.*drawn: switches.svg",
+    ),
     "benchmarks/predict_rows.py": (
         ["--rows", "2000"],
         "default recipe: .* million rows/s from Parq",

@@ -35,7 +35,7 @@ def loans(tmp_path, monkeypatch):
 
 
 def answer(*answers, arguments=("loans.csv",)):
-    return CliRunner().invoke(app, ["start", *arguments], input="\n".join(answers) + "\n")
+    return CliRunner().invoke(app, ["start", *arguments], input="\n".join(answers) + "\n\n")
 
 
 def test_enter_takes_what_the_table_suggests(loans):

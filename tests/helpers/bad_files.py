@@ -175,8 +175,7 @@ FILES = {
     ),
     "broken JSON": BadTable(
         raw(b'{"age": 1, "sex": "F"}\n{"age": ', "t.jsonl"),
-        "{path} is no JSON of objects (at byte 9 in line 3: unexpected end of data); correct it "
-        "there",
+        "{path} is no JSON of objects (line 2, column 9: Expecting value); correct it",
     ),
     "JSON that is not UTF-8": BadTable(
         raw(b'{"age": 1, "sex": "\xff"}\n', "t.jsonl"),
@@ -230,7 +229,7 @@ SQL = {
     "no such table": BadTable(
         sqlite("select * from people"), "the query failed: no such table: people; correct it"
     ),
-    "no query": BadTable(sqlite(""), "the query returns no table; write a SELECT"),
+    "no query": BadTable(sqlite(" "), "the query returns no table; write a SELECT"),
     "two statements": BadTable(
         sqlite("select 1; select 2"),
         "the query failed: You can only execute one statement at a time.; correct it",

@@ -7,7 +7,7 @@ import pytest
 from postgres import PASSWORD, free_port
 
 from ffml.base import FFMLError
-from ffml.tables import describe, inspect, open_sql, table_stream
+from ffml.tables import describe, inspect, open_data, table_stream
 
 psycopg = pytest.importorskip("psycopg", reason="needs the driver of ffml[postgres]")
 
@@ -38,7 +38,7 @@ QUERY = "select age, income, member, shirt, sex, hired, day from people order by
 
 
 def test_a_query_becomes_a_stream(people):
-    source = open_sql(people, QUERY + ";")
+    source = open_data(people, QUERY + ";")
     stream = table_stream(source, label="hired", positive="yes", sensitive="sex", task="day")
     assert stream.task_names == ("2024-01-01", "2024-01-02", "2024-01-03")
     assert stream.task_sizes == (10_000,) * 3
@@ -55,7 +55,7 @@ def test_a_query_becomes_a_stream(people):
 
 
 def test_every_kind_of_column_is_read(people):
-    source = open_sql(people, "select * from people order by id")
+    source = open_data(people, "select * from people order by id")
     (first, *_) = source.batches(source.columns)
     kinds = {name: str(first.schema.field(name).type) for name in source.columns}
     assert kinds == {
@@ -68,21 +68,21 @@ def test_every_kind_of_column_is_read(people):
 
 
 def test_rows_come_in_chunks_through_a_cursor_of_the_server(people):
-    source = open_sql(people, "select id, sex from people order by id")
+    source = open_data(people, "select id, sex from people order by id")
     batches = list(source.batches(["id"]))
     assert len(batches) > 1
     assert np.concatenate([batch.column("id") for batch in batches]).tolist() == [*range(30_000)]
 
 
 def test_the_fingerprint_is_that_of_the_rows(people):
-    first = open_sql(people, QUERY).fingerprint()
-    assert open_sql(people, QUERY).fingerprint() == first
-    assert open_sql(people, QUERY + " limit 9").fingerprint() != first
+    first = open_data(people, QUERY).fingerprint()
+    assert open_data(people, QUERY).fingerprint() == first
+    assert open_data(people, QUERY + " limit 9").fingerprint() != first
 
 
 def message_of(url, query):
     with pytest.raises(FFMLError) as caught:
-        list(open_sql(url, query).batches([]))
+        list(open_data(url, query).batches([]))
     message, error = str(caught.value), caught.value
     assert PASSWORD not in message
     assert "\n" not in message

@@ -23,7 +23,7 @@ SMALL = [
 @pytest.fixture
 def counts(monkeypatch):
     counted = {"queries": 0, "passes": 0}
-    ask, parse = _sql.query_chunks, _csv.CsvSource.batches
+    ask, parse = _sql.SqlSource.chunks, _csv.CsvSource.batches
 
     def asked(*arguments):
         counted["queries"] += 1
@@ -33,7 +33,7 @@ def counts(monkeypatch):
         counted["passes"] += 1
         return parse(source, columns)
 
-    monkeypatch.setattr(_sql, "query_chunks", asked)
+    monkeypatch.setattr(_sql.SqlSource, "chunks", asked)
     monkeypatch.setattr(_csv.CsvSource, "batches", parsed)
     return counted
 

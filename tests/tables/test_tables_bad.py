@@ -10,7 +10,7 @@ from bad_files import csv, parquet
 from bad_tables import BAD_TABLES, ROLES
 
 from ffml.base import FFMLError
-from ffml.tables import open_sql, open_table, table_stream
+from ffml.tables import open_data, open_table, table_stream
 
 
 @pytest.mark.parametrize("case", BAD_TABLES)
@@ -22,7 +22,7 @@ def test_refused_in_one_line(tmp_path, case):
     path = made[0] if isinstance(made, tuple) else made
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(FFMLError) as caught:
-        source = open_sql(*made) if isinstance(made, tuple) else made
+        source = open_data(*made) if isinstance(made, tuple) else made
         list(table_stream(source, **{**ROLES, **bad.roles}).tasks())
     message = str(caught.value)
     assert message == bad.message.replace("{path}", str(path)).replace("{folder}", str(tmp_path))

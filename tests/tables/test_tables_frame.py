@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from ffml.tables import open_frame, table_stream
+from ffml.tables import FrameSource, table_stream
 
 ROLES = {"label": "y", "sensitive": "sex", "task": "town", "order": "month"}
 FRAME = pd.DataFrame(
@@ -32,7 +32,7 @@ KINDS = {"pandas": lambda f: f, "pyarrow": pa.Table.from_pandas, "polars": polar
 def test_a_frame_is_a_table_like_its_file(tmp_path, kind):
     FRAME.to_parquet(tmp_path / "t.parquet")
     filed = table_stream(tmp_path / "t.parquet", **ROLES)
-    held = table_stream(open_frame(KINDS[kind](FRAME), "people"), **ROLES)
+    held = table_stream(FrameSource(KINDS[kind](FRAME), "people"), **ROLES)
     assert (held.name, held.schema) == ("people", filed.schema)
     assert held.preprocessor == filed.preprocessor
     for _ in range(2):  # tasks start from the first again
@@ -43,7 +43,7 @@ def test_a_frame_is_a_table_like_its_file(tmp_path, kind):
 
 
 def test_the_fingerprint_goes_by_the_values():
-    first = open_frame(FRAME).fingerprint()
-    assert first == open_frame(FRAME.copy()).fingerprint()
-    assert first == open_frame(FRAME.set_index(pd.Index([1, 2, 3, 4]))).fingerprint()
-    assert first != open_frame(FRAME.assign(y=[1, 1, 1, 0])).fingerprint()
+    first = FrameSource(FRAME).fingerprint()
+    assert first == FrameSource(FRAME.copy()).fingerprint()
+    assert first == FrameSource(FRAME.set_index(pd.Index([1, 2, 3, 4]))).fingerprint()
+    assert first != FrameSource(FRAME.assign(y=[1, 1, 1, 0])).fingerprint()

@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from ffml.base import FFMLError
 from ffml.tables import Preprocessor
-from ffml.tables.encode._encoders import first_categories, middle
+from ffml.tables.encode._encoders import first_categories, fit_numeric
 from ffml.tables.encode._fit import ColumnFit, TextAfterNumbers
 
 FRAME = pd.DataFrame(
@@ -240,7 +240,7 @@ def test_a_median_is_that_of_the_first_task_with_a_number(rows):
     values = np.array([np.nan if value is None else value for _, value in rows], float)
     known = tasks[~np.isnan(values)]
     if len(known):
-        found = middle(values[tasks == task] for task in range(4))
+        found = fit_numeric("c", (values[tasks == task] for task in range(4)))
         assert found.median == np.nanmedian(values[tasks == known.min()])
         assert (found.offset, found.scale) == (0, 1)
 

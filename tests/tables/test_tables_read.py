@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from ffml.base import FFMLError
-from ffml.tables import open_sql, open_table, public_url
-from ffml.tables.sources._folder import FILE
+from ffml.tables import open_data, open_table, public_url
+from ffml.tables.sources._open import FILE
 
 ROWS = [("1.5", "Zoë, née Ünal"), ("2", 'says "hi"'), (None, "two\nlines"), ("-3e2", None)]
 
@@ -115,7 +115,7 @@ def sqlite_source(tmp_path, query, *statements):
         for statement in statements:
             connection.execute(statement)
     connection.close()
-    return open_sql(f"sqlite:///{tmp_path / 't.db'}", query)
+    return open_data(f"sqlite:///{tmp_path / 't.db'}", query)
 
 
 def test_sqlite_values_keep_or_widen_their_types(tmp_path):
@@ -135,7 +135,7 @@ def test_sqlite_values_keep_or_widen_their_types(tmp_path):
 
 
 def test_types_are_common_to_all_chunks_of_a_query(tmp_path, monkeypatch):
-    monkeypatch.setattr("ffml.tables.sources._database.CHUNK_ROWS", 2)
+    monkeypatch.setattr("ffml.tables.sources._sql.CHUNK_ROWS", 2)
     source = sqlite_source(
         tmp_path,
         "select v, w from t order by rowid",
@@ -205,11 +205,11 @@ def test_a_query_that_would_write_is_told_to_read(tmp_path):
 )
 def test_an_address_is_shown_without_its_password(url, shown):
     assert public_url(url) == shown
-    assert "secret" not in repr(open_sql(url, "select 1")) + open_sql(url, "select 1").name
+    assert "secret" not in repr(open_data(url, "select 1")) + open_data(url, "select 1").name
 
 
 def test_reading_tables_loads_neither_jax_nor_pandas():
-    code = "import ffml.tables, sys; print({'jax', 'pandas', 'pyarrow'} & set(sys.modules))"
+    code = "import ffml.tables, sys; print({'jax', 'pandas'} & set(sys.modules))"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ffml.base import FFMLError
-from ffml.tables import Preprocessor, open_sql, open_table, table_stream
+from ffml.tables import Known, Preprocessor, open_data, open_table, table_stream
 from ffml.tables.scaling import RunningScaler
 
 
@@ -44,7 +44,7 @@ def as_sqlite(frame, folder):
     with sqlite3.connect(folder / "t.db") as connection:
         frame.to_sql("t", connection, index=False)
     connection.close()
-    return open_sql(f"sqlite:///{folder / 't.db'}", "select * from t order by rowid")
+    return open_data(f"sqlite:///{folder / 't.db'}", "select * from t order by rowid")
 
 
 SOURCES = {"csv": as_csv, "parquet": as_parquet, "sqlite": as_sqlite}
@@ -79,7 +79,7 @@ def assert_same_tasks(stream, frame, names):
 @pytest.mark.parametrize("small_batches", [True, False])
 def test_tasks_hold_the_rows_of_the_table(tmp_path, kind, clustered, small_batches, monkeypatch):
     if small_batches:
-        for place in ("sources._typed.BATCH_ROWS", "sources._database.CHUNK_ROWS"):
+        for place in ("sources._typed.BATCH_ROWS", "sources._sql.CHUNK_ROWS"):
             monkeypatch.setattr(f"ffml.tables.{place}", 7)
         monkeypatch.setattr("ffml.tables._ingest.MAX_HELD_ROWS", 7)
         monkeypatch.setattr("ffml.tables.sources._csv.BLOCK_BYTES", 100)
@@ -257,11 +257,12 @@ def test_rows_without_a_label_are_people_to_be_decided_about(tmp_path, kind, id,
 
 def test_a_preprocessor_from_before_is_used(tmp_path):
     frame = people()
-    learned = table_stream(as_csv(frame, tmp_path), **ROLES).preprocessor
+    first = table_stream(as_csv(frame, tmp_path), **ROLES)
+    known = Known(first.preprocessor, first.schema.sensitive, first.labels)
     later = frame.assign(job="pilot", shoe=42)
     with pytest.warns(UserWarning, match="columns not seen at fitting are ignored: 'shoe'"):
-        stream = table_stream(as_csv(later, tmp_path), **ROLES, preprocessor=learned)
-    assert stream.preprocessor == learned
+        stream = table_stream(as_csv(later, tmp_path), **ROLES, known=known)
+    assert stream.preprocessor == first.preprocessor
     assert not any(task.x[:, 2:].any() for task in stream.tasks())
     for name, changed in {
         "no column 'age', which was there": frame.drop(columns="age"),
@@ -269,7 +270,7 @@ def test_a_preprocessor_from_before_is_used(tmp_path):
     }.items():
         roles = ROLES if "no column" in name else {**ROLES, "sensitive": "job"}
         with pytest.raises(FFMLError, match=name):
-            table_stream(as_csv(changed, tmp_path), **roles, preprocessor=learned)
+            table_stream(as_csv(changed, tmp_path), **roles, known=known)
 
 
 def test_csv_and_parquet_make_the_same_preprocessor(tmp_path):

@@ -15,7 +15,7 @@ from ffml.tables import (
     canonical_period,
     earlier_period,
     empty_periods,
-    open_sql,
+    open_data,
     open_table,
     table_stream,
     twin_period,
@@ -128,7 +128,7 @@ def as_folder(frame, folder):
 def as_query(frame, folder):
     with sqlite3.connect(folder / "t.db") as database:
         frame.assign(when=frame["when"].astype(str)).to_sql("t", database, index=False)
-    return open_sql(f"sqlite:///{folder / 't.db'}", "SELECT * FROM t")
+    return open_data(f"sqlite:///{folder / 't.db'}", "SELECT * FROM t")
 
 
 SOURCES = {"csv": as_csv, "parquet": as_parquet, "folder": as_folder, "sql": as_query}

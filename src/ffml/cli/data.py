@@ -87,13 +87,9 @@ def predict(
         list[str] | None,
         typer.Option(help="Column to carry over, such as an id; =1 becomes '=1 in a .csv file."),
     ] = None,
-    threshold: Annotated[
-        str | None,
-        typer.Option(
-            help="From where on a decision is positive, in place of the run's: balanced, accuracy, "
-            "cost=5, rate=0.2, or a probability. Nothing is learned anew."
-        ),
-    ] = None,
+    approve: shared.Approve = None,
+    cost: shared.Cost = None,
+    threshold: shared.Threshold = None,
     to: shared.To = None,
     to_table: shared.ToTable = "decisions",
     plugin: Annotated[
@@ -104,7 +100,9 @@ def predict(
     """Decide about the rows of a table with a model that a run has learned; write no ledger.
 
     A person gets the same decision alone and among others. See `ffml decide` to keep decisions.
+    Another policy than the run's shows what it would do; nothing is learned anew.
     """
+    from ffml.recipe.policy import policy_of
     from ffml.runs.models import model_at
     from ffml.scoring import prepare
     from ffml.scoring.table import predict_table, write_decisions, write_to_database
@@ -116,14 +114,15 @@ def predict(
 
         load_plugins(plugin)
     saved = model_at(model)
-    if support or together or threshold or not saved.decides_by_params:
+    policy = policy_of({"approve": approve, "cost": cost, "threshold": threshold})
+    if support or together or policy or not saved.decides_by_params:
         from ffml.runtime import configure
 
         configure(devices=1)
     source = open_data(table, query)
-    scorer = prepare(saved, source if together else None, support, threshold)
+    scorer = prepare(saved, source if together else None, support, policy)
     warned: list[str] = []
-    batches = predict_table(saved, scorer.decide, source, keep or (), warned)
+    batches = predict_table(scorer, source, keep or (), warned)
     if to is not None:
         batches = write_to_database(batches, to, to_table)
     rows = write_decisions(batches, out)
@@ -150,25 +149,11 @@ def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
 
 def check(
     run: Annotated[str, typer.Argument(help="A run: its folder or address.")],
-    max_gap: Annotated[
-        float | None,
-        typer.Option(help="Largest gap between any two groups' decision rates (0.05: 5 points)."),
-    ] = None,
-    min_ratio: Annotated[
-        float | None,
-        typer.Option(help="Smallest share of the highest rate that the lowest is."),
-    ] = None,
-    notion: Annotated[
-        str | None,
-        typer.Option(
-            help="Whom these two compare: demographic-parity (everybody; the default), "
-            "equal-opportunity or equalized-odds."
-        ),
-    ] = None,
-    min_dp: Annotated[float | None, typer.Option(help="As --min-ratio, of everybody.")] = None,
-    min_eo: Annotated[
-        float | None, typer.Option(help="As --min-ratio, of those of each label.")
-    ] = None,
+    max_gap: shared.MaxGap = None,
+    min_ratio: shared.MinRatio = None,
+    notion: shared.Notion = None,
+    min_dp: shared.MinDp = None,
+    min_eo: shared.MinEo = None,
     max_violation: Annotated[
         float | None, typer.Option(help="Largest mean of max(|gap| - ε, 0) over the rounds.")
     ] = None,

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,8 +41,8 @@ def run(
         list[str] | None,
         option(
             WHAT,
-            "In place of --max-gap: what share of the higher rate of positive decisions the lower "
-            "one is at least. 0.8 is the four-fifths rule.",
+            "In place of --max-gap: what share of the higher rate of favourable decisions the "
+            "lower one is at least. 0.8 is the four-fifths rule.",
             metavar="RATIO",
         ),
     ] = None,
@@ -54,6 +54,9 @@ def run(
             "of its own. Not lawful everywhere; without, no decision looks at a group.",
         ),
     ] = None,
+    approve: shared.Approve = None,
+    cost: shared.Cost = None,
+    threshold: shared.Threshold = None,
     label: shared.Label = None,
     positive: shared.Positive = None,
     sensitive: shared.Sensitive = None,
@@ -137,6 +140,7 @@ def run(
         return
     from ffml.cli.values import parse_bounds
     from ffml.recipe.configfile import Written, read_config
+    from ffml.recipe.policy import policy_of
     from ffml.recipe.sources import find_data
 
     plugins = _plugins(plugin) if plugin or config else {}
@@ -153,7 +157,9 @@ def run(
         query=query,
     )
     found = find_data(data or written.data, {**written.data_options, **options})
-    own = {"notions": notion, "method": method, "decide_with_groups": decide_with_groups}
+    policy = policy_of({"approve": approve, "cost": cost, "threshold": threshold})
+    own: dict[str, Any] = {"notions": notion, "method": method, "policy": policy}
+    own["decide_with_groups"] = decide_with_groups
     for name, value in own.items():
         if value not in (None, []):
             given[name] = tuple(value) if isinstance(value, list) else value

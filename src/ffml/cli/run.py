@@ -107,6 +107,7 @@ def merged_settings(
     now = chosen_wrappers(before, wrappers)
     gone = {part for part in written if given.get(part, written[part]) != written[part]}
     gone |= set(before) - set(now)
+    gone |= {"policy"} & set(written) if "evened" in gone else set()
     gone |= {other for one, other in _IN_PLACE_OF.items() if one in given and other not in given}
     kept = {name: v for name, v in written.items() if not {name, name.partition(".")[0]} & gone}
     return kept | dict(given) | ({"wrappers": now} if now or before else {})

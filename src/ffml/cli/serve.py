@@ -64,7 +64,7 @@ def serve(
     each = None if rate is None else rate / workers  # workers do not count together
 
     def ready(at: str) -> None:
-        typer.echo(f"serving {', '.join(named)} on {at} (stop with Ctrl-C)")
+        typer.echo(f"serving {', '.join(named)} on {at}, also for a browser (stop with Ctrl-C)")
 
     set_up()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # once all is done, an end like any
@@ -110,7 +110,7 @@ def _demo(host: str, port: int) -> None:
     from ffml.runtime import configure
 
     def ready(page: str) -> None:
-        typer.echo(f"A made-up lender in fast motion, two years in two minutes: {page}")
+        typer.echo(f"A made-up lender in fast motion, two years in about a minute: {page}")
         typer.echo("Stop with Ctrl-C; nothing of it stays.")
         if sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}:
             webbrowser.open(page)

@@ -19,6 +19,7 @@ class Answers(NamedTuple):
     label_delay: int = 0  # after so many tasks the outcome is known
     selective: bool = False  # of those decided favourably alone
     id: str | None = None  # what names a person
+    policy: str = "labels"  # who is decided favourably
 
 
 def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
@@ -40,6 +41,7 @@ def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
         'notions = ["demographic-parity"]  # what must not differ; see `ffml notions`',
         f"max_gap = [{answers.max_gap:g}]  # by how much it may differ: 0.05 is 5 points",
         "# min_ratio = [0.8]  # in place of max_gap: the lower rate is at least 80 % of the higher",
+        *_policy(answers.policy),
         *_outcomes(answers),
         "",
         "[data_options]",
@@ -54,6 +56,15 @@ def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
         f"# Inputs are all other columns: {_one_line(features)}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _policy(policy: str) -> list[str]:
+    """Say who is decided favourably; the default is shown, and not set."""
+    return [
+        f"{'# ' * (policy == 'labels')}policy = {_toml(policy)}  # who is decided favourably: as",
+        "# many as labels are expected to be so (labels), a share (approve=0.8), by what a wrong",
+        "# refusal costs in wrong approvals (cost=5), accuracy, balanced, or a probability",
+    ]
 
 
 def _outcomes(answers: Answers) -> list[str]:

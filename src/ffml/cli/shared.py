@@ -6,6 +6,8 @@ from typing import Annotated, Any
 import typer
 
 TABLE = "Your own table (columns with usual names are found without)"
+WHAT = "What is asked"
+POLICY = "Who is approved (one of these)"
 HOW = "How to learn"
 OUTPUT = "Output"
 
@@ -65,6 +67,51 @@ Settings = Annotated[
         "--set",
         metavar="NAME=VALUE",
     ),
+]
+Approve = Annotated[
+    float | None,
+    option(
+        POLICY, "Share of favourable decisions: 0.8 approves 80 of 100 people.", metavar="SHARE"
+    ),
+]
+Cost = Annotated[
+    float | None,
+    option(
+        POLICY,
+        "What a wrong refusal costs, in wrong approvals: 5, or 0.2 if a wrong approval costs 5 "
+        "wrong refusals.",
+        metavar="NUMBER",
+    ),
+]
+Threshold = Annotated[
+    str | None,
+    option(
+        POLICY,
+        "labels (as many approvals as favourable labels are expected; the default), accuracy, "
+        "balanced (errors at both labels count the same), or the least probability.",
+        metavar="WHAT",
+    ),
+]
+MaxGap = Annotated[
+    float | None,
+    option(WHAT, "Largest gap between any two groups' rates (0.05: 5 points).", metavar="GAP"),
+]
+MinRatio = Annotated[
+    float | None,
+    option(WHAT, "Smallest share of the highest rate that the lowest is.", metavar="RATIO"),
+]
+Notion = Annotated[
+    str | None,
+    option(
+        WHAT,
+        "Whom these two compare: demographic-parity (everybody; the default), equal-opportunity or "
+        "equalized-odds.",
+        metavar="NOTION",
+    ),
+]
+MinDp = Annotated[float | None, option(WHAT, "As --min-ratio, of everybody.", metavar="RATIO")]
+MinEo = Annotated[
+    float | None, option(WHAT, "As --min-ratio, of those of each label.", metavar="RATIO")
 ]
 Plugin = Annotated[
     list[Path] | None,

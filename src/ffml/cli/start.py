@@ -54,7 +54,7 @@ def start(
 
 def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     """Ask; what the table suggests is what Enter answers."""
-    from ffml.tables import needs_positive
+    from ffml.tables import must_say_positive
 
     files = source.task
     free = [column for column in looks if column != files]
@@ -67,7 +67,7 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     values = looks[label].values
     positive = _ask(
         f"2. Which value of {label} is the favourable one ({' or '.join(values)})?",
-        None if needs_positive(values) else values[-1],
+        None if must_say_positive(label, values) else values[-1],
         lambda text: _one_of(text, values) if looks[label].distinct <= len(values) else text,
     )
     sensitive = _ask(
@@ -84,8 +84,13 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
         f"{DEFAULT_GAP:g}",
         _share,
     )
+    approve = _ask(
+        "7. What share of the people is decided favourably (labels: as many as outcomes are so)?",
+        "labels",
+        _approved,
+    )
     columns = (label, positive, sensitive, task, time, by)
-    return Answers(*columns, gap, date_format, delay, selective, id)
+    return Answers(*columns, gap, date_format, delay, selective, id, approve)
 
 
 def _ask_tasks(
@@ -183,6 +188,12 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) > MOST_DELAY:
         raise FFMLError(f"a whole number from 0 to {MOST_DELAY}, please")
     return int(text)
+
+
+def _approved(text: str) -> str:
+    from ffml.recipe.policy import DEFAULT_POLICY, policy_of
+
+    return DEFAULT_POLICY if text == DEFAULT_POLICY else str(policy_of({"approve": text}))
 
 
 def _share(text: str) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ffml.base import FFMLError
 from ffml.metrics.facts import compared_groups, group_facts
-from ffml.metrics.phrases import UNDEFINED, asked_words, bound_of, hundred, were_decided
+from ffml.metrics.phrases import UNDEFINED, asked_words, bound_of, hundred, in_points, were_decided
 from ffml.metrics.words import apart_words, rates_words
 from ffml.report import decision_pictures
 from ffml.report.charts import Line, line_figure
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ffml.runs import Run
     from ffml.service._people import Columns
 
+NOBODY = "Nobody has been decided about yet; the page begins with the first task."
 MOST_ROWS = 12  # of a table
 MOST_DAYS = 60
 MOST_DELAYS = 2000  # of the newest labels
@@ -25,6 +26,8 @@ MOST_DELAYS = 2000  # of the newest labels
 def short_look(run: "Run") -> dict[str, Any]:
     """Return the answer alone, for the list of runs."""
     with run.store.snapshot():
+        if not run.store.tasks():
+            return {"verdicts": [], "sentences": [NOBODY], "newest": UNDEFINED}
         answer = run.answer
         return {
             "verdicts": _verdicts(answer),
@@ -47,11 +50,14 @@ def long_look(
         ids: whether who asks may see who was decided about.
     """
     with run.store.snapshot():
+        if not run.store.tasks():
+            raise FFMLError(NOBODY)
         record, look = run.record, short_look(run)
         shown, tasks = _shown(record.tasks, asked), record.tasks
         whole = shown == slice(None)
         return look | {
-            "tiles": _tiles(run, look, record.favourable),
+            "tiles": _tiles(run, look, record),
+            "unknown": {name: n for name, n in record.counts.unknown.items() if n},
             "tasks": tasks,
             "start": tasks[shown][0],
             "end": tasks[shown][-1],
@@ -59,12 +65,11 @@ def long_look(
             "part": "" if whole else _part_sentence(record, shown),
             "pictures": decision_pictures(record, shown),
             "days": _days(run, record.favourable),
-            "waiting": [
-                row._replace(since=_time(row.since)) for row in run.store.waiting(MOST_ROWS)
-            ],
+            "waiting": [(row, _age(row.since)) for row in run.store.waiting(MOST_ROWS)],
             "delay": _delay_words(run.store.delays(MOST_DELAYS)),
             "versions": _versions(run),
             "drift": _drift(record, shown),
+            "label": columns.label,
             "newest_rows": _newest(run, columns),
             "ids": ids,
         }
@@ -96,16 +101,29 @@ def _shown(tasks: Sequence[str], asked: Mapping[str, str]) -> slice:
     return slice(None) if last - first == len(tasks) - 1 else slice(first, last + 1)
 
 
-def _tiles(run: "Run", look: Mapping[str, Any], favourable: str) -> list[tuple[str, str]]:
+def _tiles(run: "Run", look: Mapping[str, Any], record: "RunRecord") -> list[tuple[str, str]]:
     """Return a few large numbers with what they are."""
     counts = run.store.totals()
     waiting = int(counts.n[(counts.label < 0) & (counts.decision >= 0)].sum())
+    without = {name: _gap_without(record.counts.unpriced[name]) for name in record.moved}
+    apart = [
+        (f"{in_points(gap)} points", f"apart by {name}, if nothing were asked")
+        for name, gap in without.items()
+    ]
     return [
         (f"{look['people']:,}", "people decided so far"),
-        (hundred(look["share"]), were_decided(favourable)),
+        (hundred(look["share"]), were_decided(record.favourable)),
+        *apart[:1],
         (f"{waiting:,}", "labels have not come yet"),
-        (f"{run.store.deciding}", "is the version that decides"),
+        (f"Version {run.store.deciding}", "decides now"),
     ]
+
+
+def _gap_without(counts: Any) -> float:
+    """Return how far apart the rates of groups are in counts of what would have been decided."""
+    people = counts.sum((0, 2, 3))
+    rates = counts[..., 1].sum((0, 2))[people > 0] / people[people > 0]
+    return float(rates.max() - rates.min())
 
 
 def _part_sentence(record: "RunRecord", shown: slice) -> str:
@@ -129,25 +147,23 @@ def _days(run: "Run", favourable: str) -> dict[str, Any]:
         return {"picture": "", "sentence": "Nobody has been decided about yet."}
     last = datetime.date.fromisoformat(newest[0].at[:10])
     start = str(last - datetime.timedelta(days=MOST_DAYS - 1))
-    by, rows = "day", run.store.rates(start, None, "day")
-    if len({row[0] for row in rows}) == 1:
-        by, rows = "hour", run.store.rates(str(last), None, "hour")
-    counts: dict[str, list[int]] = {}
-    for period, _, people, positive, *_ in rows:
-        before = counts.get(period, [0, 0])
-        counts[period] = [before[0] + int(people), before[1] + int(positive)]
+    by, counts = "day", run.store.by_time(start, "day")
+    if len(counts) == 1:
+        by, counts = "hour", run.store.by_time(str(last), "hour")
     places = _every(by, min(counts), max(counts))
     people, chosen = ([counts.get(p, (0, 0))[i] for p in places] for i in (0, 1))
     decided = were_decided(favourable).removeprefix("were ")
     if len(places) == 1:
         when = places[0].replace("T", ", hour ")
-        sentence = f"All of {when} (UTC): {people[0]:,} people, {chosen[0]:,} {decided}."
+        sentence = (
+            f"{when} (UTC): {people[0]:,} people were decided about, {chosen[0]:,} {decided}."
+        )
         return {"picture": "", "sentence": sentence}
     picture = line_figure(
         "days",
         f"Decisions by {by}",
         f"How many people were decided about in each {by} (UTC).",
-        [place.replace("T", " h ") for place in places],
+        [f"{place[11:]} h" if by == "hour" else place for place in places],
         [Line("people", people), Line(decided, chosen)],
         lambda value: f"{value:,.0f}",
         ends=(0.0, 1.05 * max(people)),
@@ -186,13 +202,19 @@ def _delay_words(delays: Sequence[tuple[str, str]]) -> str:
 _UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 
 
+def _age(at: str) -> str:
+    """Say how long ago something was, in days."""
+    since = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(at)
+    return "less than a day" if since.days < 1 else f"{since.days:,} days"
+
+
 def _versions(run: "Run") -> list[dict[str, Any]]:
     rows = run.versions
     return [
         {
             "number": row.number,
             "at": _time(row.at),
-            "task": row.task or "several tasks",
+            "task": row.task or "labels that came later",
             "state": "decides now" if row.deciding else "can be promoted" if row.kept else "",
         }
         for row in reversed(rows)

@@ -55,11 +55,11 @@ class Pages:
 
     def __init__(self, runs: Mapping[str, "Served"], rates: Rates) -> None:
         self._runs, self._rates = runs, rates
-        self._streams, self._drawn = Streams(), {name: Drawn() for name in runs}
+        self.streams, self._drawn = Streams(), {name: Drawn() for name in runs}
 
     def close(self) -> None:
         """End all streams, so that the service can stop."""
-        self._streams.close()
+        self.streams.close()
 
     @property
     def routes(self) -> list[Route]:
@@ -114,7 +114,7 @@ class Pages:
         def pause() -> float:
             return sum(self._drawn[one.name].seconds for one in some) / SHARE
 
-        return self._streams.response(lambda: _state(some), pause)
+        return self.streams.response(lambda: _state(some), pause)
 
     async def _allowed(self, request: Request) -> "Served":
         """Find the run that is asked for, by who may read it."""

@@ -24,7 +24,7 @@ from ffml.service.server import Server
 if TYPE_CHECKING:
     import pandas as pd
 
-NAME = "lender"
+NAME = "made-up-lender"
 PEOPLE = 300  # a month
 KNOWN_MONTHS = 4  # whose labels are there when the demo begins
 MONTHS = 24
@@ -101,12 +101,17 @@ def play(host: str, port: int, ready: Callable[[str], None], pace: float = 0.15)
 
 async def _both(server: Server, served: Served, pace: float) -> None:
     """Serve, and live until the last month or until the server is stopped."""
+
+    def ended(life: asyncio.Task[None]) -> None:
+        if not life.cancelled() and life.exception() is not None:
+            server.should_exit = True
+
     life = asyncio.create_task(live(served, pace))
-    try:
-        await server.serve()
-    finally:
-        life.cancel()
-        await asyncio.gather(life, return_exceptions=True)
+    life.add_done_callback(ended)
+    await server.serve()
+    if life.done():
+        life.result()  # what went wrong is told
+    life.cancel()
 
 
 def _batches(table: "pd.DataFrame") -> Iterator[pa.Table]:

@@ -5,7 +5,7 @@
     (id) => document.getElementById(id),
   );
   const drawn = new Map(); // id of a part -> its HTML as it came
-  let shown = null, stream = null, later = 0;
+  let shown = null, stream = null, later = 0, turn = 0;
 
   const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
@@ -17,14 +17,17 @@
     if (reply.ok) return reply;
     const body = await reply.json().catch(() => ({}));
     const error = new Error(body.error || `The service answered ${reply.status}.`);
-    error.closed = reply.status === 401 || reply.status === 403;
+    error.status = reply.status;
     throw error;
   }
+
+  const isClosed = (error) => error.status === 401 || error.status === 403;
 
   function refuse(error) {
     problem.textContent = error.message;
     problem.hidden = false;
-    if (!error.closed) return;
+    if (!isClosed(error)) return;
+    turn += 1;
     view.replaceChildren();
     drawn.clear();
     knock();
@@ -36,23 +39,23 @@
     door.elements.token.focus();
   }
 
-  async function show() {
+  async function show(picked = false) {
     const reply = await ask(parts + location.search);
     const page = new DOMParser().parseFromString(await reply.text(), "text/html");
     shown = reply.headers.get("X-FFML-State");
     problem.hidden = true;
-    swap([...page.body.children]);
+    swap([...page.body.children], picked);
   }
 
   // Only what has changed is put in its place, and nothing under the reader's eyes.
-  function swap(fresh) {
+  function swap(fresh, picked = false) {
     clearTimeout(later);
     if (fresh.length !== view.children.length) { drawn.clear(); view.replaceChildren(); }
     let kept = false;
     for (const part of fresh) {
       const text = part.outerHTML, old = document.getElementById(part.id);
       if (drawn.get(part.id) === text) continue;
-      if (old && isRead(old)) { kept = true; continue; }
+      if (old && !picked && isRead(old)) { kept = true; continue; }
       drawn.set(part.id, text);
       if (old) exchange(old, part);
       else view.append(part);
@@ -77,25 +80,27 @@
   }
 
   async function watch() {
-    for (let wait = 1; !document.hidden; wait = Math.min(2 * wait, 30)) {
+    const mine = ++turn;
+    for (let wait = 1; mine === turn; wait = Math.min(2 * wait, 30)) {
       try {
         stream = new AbortController();
         const reply = await ask(changes, { signal: stream.signal });
-        state.textContent = "Live";
         const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
         for (let text = ""; ;) {
           const { value, done } = await reader.read();
           if (done) break;
-          wait = 0.5;
           const events = (text + value).split("\n\n");
           text = events.pop();
           const last = events.filter((event) => event.startsWith("data: ")).pop();
           if (last && JSON.parse(last.slice(6)) !== shown) await show();
+          state.textContent = "Live";
+          wait = 0.5;
         }
       } catch (error) {
-        if (error.name === "AbortError") return;
-        if (error.closed) return refuse(error);
+        if (mine === turn && isClosed(error)) return refuse(error);
+        if (error.status === 503) await show().catch(() => {}); // no stream is free: look now and then
       }
+      if (mine !== turn) return;
       state.textContent = "Not connected; trying again";
       await pause(wait);
     }
@@ -107,15 +112,16 @@
     try {
       await show();
     } catch (error) {
-      return refuse(error);
+      if (error.status === 400 && location.search) { history.replaceState(null, "", location.pathname); return start(); }
+      refuse(error);
+      if (isClosed(error)) return;
     }
     watch();
   }
 
   function pick(search) {
     history.replaceState(null, "", location.pathname + search);
-    document.activeElement?.blur();
-    show().catch(refuse);
+    show(true).catch(refuse);
   }
 
   door.addEventListener("submit", (event) => {
@@ -129,6 +135,7 @@
   });
   view.addEventListener("reset", (event) => { event.preventDefault(); pick(""); });
   document.addEventListener("visibilitychange", () => {
+    turn += 1;
     stream?.abort();
     if (!document.hidden && door.hidden) start();
   });

@@ -4,7 +4,9 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from ffml.border import one_of
 from ffml.store import _schema
+from ffml.store._read import LAST, PERIODS
 
 _NEWEST = sa.text(
     f"select e.at, r.task, d.id, d.decision, d.probability, d.version, {_schema.NEWEST_LABEL} "
@@ -23,6 +25,13 @@ _DELAYS = sa.text(
     "select ed.at, el.at from labels l join decisions d on d.seq = l.decision "
     "join events ed on ed.seq = d.event join events el on el.seq = l.event "
     "order by l.seq desc limit :most"
+)
+_BY_TIME = (
+    "select substr(e.at, 1, {length}) as period, sum(d.people) as people, "
+    "sum(d.positive) as positive from (select event, count(*) as people, sum(decision) as positive "
+    "from decisions where decision is not null and event >= "
+    "(select coalesce(min(seq), {last}) from events where at >= :start) group by event) d "
+    "join events e on e.seq = d.event group by 1 order by 1"
 )
 
 
@@ -61,3 +70,10 @@ def waiting(connection: sa.Connection, most: int) -> list[WaitingRow]:
 def delays(connection: sa.Connection, most: int) -> list[tuple[str, str]]:
     """Return when people were decided about and when their label came: the newest labels."""
     return [(decided, came) for decided, came in connection.execute(_DELAYS, {"most": most})]
+
+
+def by_time(connection: sa.Connection, start: str, by: str) -> dict[str, tuple[int, int]]:
+    """Return how many people were decided about in each period since then, how many positively."""
+    text = _BY_TIME.format(length=one_of("period", by, PERIODS), last=LAST)
+    rows = connection.execute(sa.text(text), {"start": start})
+    return {period: (int(people), int(positive)) for period, people, positive in rows}

@@ -151,6 +151,22 @@ def periods(
     return list(connection.execute(sa.text(text), given))
 
 
+def scores(connection: sa.Connection) -> list[Any]:
+    """Count people by cell, newest label, decision and tenth of probability, with Σ p, min and max.
+
+    A label that is not there is -1, and so is the tenth of who has no probability.
+    """
+    tenths = " ".join(f"when probability * 10 < {k} then {k - 1}" for k in range(1, 10))
+    text = (
+        "select cell, coalesce(label, -1) as label, decision, "
+        f"case when probability is null then -1 {tenths} else 9 end as tenth, count(*) as n, "
+        "sum(probability) as total, min(probability) as lowest, max(probability) as highest "
+        f"from (select d.cell, d.decision, d.probability, {_schema.NEWEST_LABEL} as label "
+        "from decisions d where d.decision is not null) d group by 1, 2, 3, 4 order by 1, 2, 3, 4"
+    )
+    return list(connection.execute(sa.text(text)))
+
+
 def versions(connection: sa.Connection) -> list[VersionRow]:
     """Return what is known of all versions."""
     now = deciding(connection)

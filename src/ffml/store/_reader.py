@@ -123,6 +123,21 @@ class Reader:
         with self._reading() as connection:
             return _read.periods(connection, start, end, by)
 
+    def scores(self) -> list[Any]:
+        """Count everybody by cell, label, decision and tenth of probability."""
+        with self._reading() as connection:
+            return _read.scores(connection)
+
+    def by_time(self, start: str, by: str) -> dict[str, tuple[int, int]]:
+        """Return how many people were decided about in each period since then, how many positively.
+
+        Args:
+            start: the first moment, UTC in ISO 8601 or the beginning of it.
+            by: "year", "month", "day" or "hour".
+        """
+        with self._reading() as connection:
+            return _looks.by_time(connection, start, by)
+
     def newest(self, most: int) -> list[_looks.NewestRow]:
         """Return the newest decisions, the last one first."""
         with self._reading() as connection:

@@ -2,17 +2,15 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
 
-
-def as_table(data: Any, names: Sequence[str] | None = None) -> "pa.Table":
+def as_table(data: Any, names: Sequence[str] | None = None) -> pa.Table:
     """Turn a table into Arrow columns; the columns of an array are called x0, x1, ....
 
     Args:
@@ -23,8 +21,6 @@ def as_table(data: Any, names: Sequence[str] | None = None) -> "pa.Table":
     >>> as_table(np.array([[1.0, 2.0]])).column_names
     ['x0', 'x1']
     """
-    import pyarrow as pa
-
     refuse_sparse(data)
     if isinstance(data, pa.RecordBatch):
         table = pa.Table.from_batches([data])
@@ -82,9 +78,7 @@ def without_index(names: Iterable[str]) -> list[str]:
     return [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
 
 
-def _from_columns(names: Iterable[str], columns: Iterable[Any]) -> "pa.Table":
-    import pyarrow as pa
-
+def _from_columns(names: Iterable[str], columns: Iterable[Any]) -> pa.Table:
     names, converted = list(names), []
     refuse_twins(names)
     for name, values in zip(names, columns, strict=True):
@@ -108,10 +102,8 @@ def _odd(values: Any) -> str:
     return f", such as {list(values)[place]!r} in row {place + 1:,}"
 
 
-def refuse_broken(batch: "pa.RecordBatch", name: str) -> None:
+def refuse_broken(batch: pa.RecordBatch, name: str) -> None:
     """Refuse texts that are not UTF-8, which a typed file may claim to hold."""
-    import pyarrow as pa
-
     for column in batch.schema.names:
         try:
             batch.column(column).validate(full=True)

@@ -2,31 +2,59 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.tables._decision_roles import (
-    DecisionRoles,
-    decision_codes,
-    label_codes,
-    settled,
-    task_column,
+from ffml.tables._labels import MAX_GROUPS, label_values, refuse_adverse, sensitive_column
+from ffml.tables._roles import (
+    check_parts,
+    complete_rows,
+    crossed,
+    part_texts,
+    refuse_missing,
+    sensitive_names,
 )
-from ffml.tables._labels import MAX_GROUPS, sensitive_column
-from ffml.tables._roles import CROSS
-from ffml.tables._time import periods
-from ffml.tables._values import role_texts
+from ffml.tables._settle import check_time, settle_time
 from ffml.tables.sources._source import Source
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MAX_TASKS = 10_000
 MAX_LABELS = 10
 ALL_ROWS = "all rows"  # the one task of a table without a column of tasks
 UNKNOWN = 2  # the label of a row whose outcome is not known (yet)
+KEYS = ("task", "group", "label", "decision")  # what rows are counted by
+
+
+class DecisionRoles(NamedTuple):
+    """Which column of a table of decisions plays which part.
+
+    Attributes:
+        decision: what was decided; two values.
+        sensitive: the protected attributes.
+        label: what turned out to be right, where that is known; two values.
+        task: whose rows belong together; None: all, or a folder's files.
+        time: a column of times; the tasks are its periods, in their order.
+        by: how long such a period is: day, week, month, quarter or year.
+        date_format: how times are written where they do not tell themselves: DD/MM/YYYY.
+        positive: the decision that counts as 1; None: 1 or true.
+        positive_label: the label that counts as 1; None: 1 or true, or as ``positive``.
+        intersect: make one protected attribute of the combinations of all.
+        drop_missing: leave out rows without decision, group or task, which are refused otherwise.
+    """
+
+    decision: str
+    sensitive: tuple[str, ...]
+    label: str | None = None
+    task: str | None = None
+    time: str | None = None
+    by: str | None = None
+    date_format: str | None = None
+    positive: str | None = None
+    positive_label: str | None = None
+    intersect: bool = False
+    drop_missing: bool = False
 
 
 class Decisions(NamedTuple):
@@ -48,128 +76,137 @@ def read_decisions(source: Source, roles: DecisionRoles) -> Decisions:
     """Read a table once and count its rows; memory holds a batch and the counts.
 
     Args:
-        source: a table, see `open_table` and `open_sql`.
+        source: a table, see `open_data`.
         roles: which column is what.
     """
-    by = task_column(roles, source)
-    roles = settled(roles, source)
-    names = (CROSS.join(roles.sensitive),) if roles.intersect else roles.sensitive
-    reading = _Reading(roles, by, names)
-    for batch in source.batches(reading.needed):
-        reading.add(batch)
-    if not reading.rows:
+    _check(roles, source)
+    by = roles.task or roles.time or source.task
+    if roles.time is not None:
+        settled = settle_time(source, roles.time, roles.by, roles.date_format, are_tasks=True)
+        roles = roles._replace(by=settled[0], date_format=settled[1])
+    count = _Count(roles, by)
+    for batch in source.batches(count.needed):
+        count.add(batch)
+    if not count.rows:
         raise FFMLError(f"{source.name} has no rows; at least one is needed")
-    reading.refuse_missing()
+    refuse_missing(count.missing, roles.drop_missing)
+    if not count.complete_rows:
+        raise FFMLError("no rows are left without those that miss a value; fill some in")
+    texts = count.texts
     # As ISO writes periods, texts sort by time.
-    tasks = tuple(sorted(reading.tasks) if roles.time else reading.tasks)
-    decisions = decision_codes(roles, reading.decisions)
-    labels = label_codes(roles, reading.labels)
-    columns = tuple(sensitive_column(name, reading.groups[name]) for name in names)
+    tasks = tuple(sorted(texts["task"]) if roles.time else texts["task"])
+    decisions, labels = _decision_codes(roles, texts["decision"]), _label_codes(roles, texts)
+    columns = tuple(sensitive_column(name, texts[name]) for name in count.cells)
+    codes: dict[str, dict[Any, int]] = {
+        "task": {task: place for place, task in enumerate(tasks)},
+        "label": {**labels, None: UNKNOWN},
+        "decision": decisions,
+    }
     return Decisions(
         name=source.name,
         columns=columns,
-        counts={c.name: reading.table(c, tasks, labels, decisions) for c in columns},
+        counts={c.name: _counts(count.cells[c.name], codes, c.groups) for c in columns},
         by=by,
         tasks=tasks,
         decision=roles.decision,
         positive=next(text for text, code in sorted(decisions.items()) if code),
-        rows=reading.complete_rows,
-        dropped_rows=reading.rows - reading.complete_rows,
-        labelled_rows=reading.labelled_rows,
+        rows=count.complete_rows,
+        dropped_rows=count.rows - count.complete_rows,
+        labelled_rows=count.labelled_rows,
     )
 
 
-class _Reading:
+class _Count:
     """What has been counted so far."""
 
-    def __init__(self, roles: DecisionRoles, by: str | None, names: Sequence[str]) -> None:
+    def __init__(self, roles: DecisionRoles, by: str | None) -> None:
         self.roles, self.by = roles, by
         self.parts = [("decision", roles.decision), *(("sensitive", s) for s in roles.sensitive)]
         self.parts += [("task", by)] if by else []
         self.needed = [name for _, name in self.parts] + ([roles.label] if roles.label else [])
         self.rows = self.complete_rows = self.labelled_rows = 0
         self.missing: Counter[str] = Counter()
-        self.tasks: dict[str, None] = {}  # in the order of their first rows
-        self.decisions: set[str] = set()
-        self.labels: set[str] = set()
-        self.groups: dict[str, set[str]] = {name: set() for name in names}
-        self.counted: dict[str, Counter[tuple]] = {name: Counter() for name in names}
+        names = sensitive_names(roles.sensitive, roles.intersect)
+        # The different texts of each part, in the order of their first rows.
+        self.texts: dict[str, dict[str, None]] = {n: {} for n in (*KEYS, *names)}
+        self.cells: dict[str, Counter[tuple]] = {name: Counter() for name in names}
 
-    def add(self, batch: "pa.RecordBatch") -> None:
+    def add(self, batch: pa.RecordBatch) -> None:
         """Count the rows of one more batch."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        texts = [self._texts(batch.column(name), name, part) for part, name in self.parts]
-        complete = pa.repeat(True, batch.num_rows)
-        for (part, name), values in zip(self.parts, texts, strict=True):
-            self.missing[f"{part} column {name!r}"] += values.null_count
-            complete = pc.and_(complete, values.is_valid())
-        self.rows += batch.num_rows
-        decision, *groups = (values.filter(complete) for values in texts)
-        task = groups.pop() if self.by else pa.repeat(ALL_ROWS, len(decision))
-        label = pa.nulls(len(decision), pa.string())
-        if self.roles.label:
-            values = role_texts(batch.column(self.roles.label), self.roles.label, "label")
-            label = values.filter(complete)
-        if not len(decision):
+        self.rows += len(batch)
+        batch, (decision, *groups), missing = complete_rows(batch, self.parts, self.roles)
+        self.missing.update(missing)
+        if not len(batch):
             return
-        if self.roles.intersect:
-            groups = [pc.binary_join_element_wise(*groups, CROSS)]
-        self._note(task, decision, label)
-        for name, group in zip(self.groups, groups, strict=True):
-            self.groups[name].update(group.unique().to_pylist())
-            if len(self.groups[name]) > MAX_GROUPS:
-                sensitive_column(name, self.groups[name])  # refuses
-            keys = {"task": task, "group": group, "label": label, "decision": decision}
-            found = pa.table(keys).group_by(list(keys)).aggregate([([], "count_all")])
-            cells = zip(*(found[key].to_pylist() for key in keys), strict=True)
-            self.counted[name].update(dict(zip(cells, found["count_all"].to_pylist(), strict=True)))
+        task = groups.pop() if self.by else pa.repeat(ALL_ROWS, len(batch))
+        label = pa.nulls(len(batch), pa.string())
+        if self.roles.label:
+            label = part_texts(batch, "label", self.roles.label, self.roles)
+        self.complete_rows += len(batch)
+        self.labelled_rows += len(batch) - label.null_count
+        groups = list(crossed(groups, self.roles.intersect))
+        named = zip(self.cells, groups, strict=True)
+        for name, values in [("task", task), ("decision", decision), ("label", label), *named]:
+            self.texts[name] |= dict.fromkeys(values.drop_null().unique().to_pylist())
+        self._refuse_many()
+        for name, group in zip(self.cells, groups, strict=True):
+            table = pa.table([task, group, label, decision], names=KEYS)
+            counted = table.group_by(list(KEYS)).aggregate([([], "count_all")])
+            *keys, counts = (counted[key].to_pylist() for key in (*KEYS, "count_all"))
+            self.cells[name].update(dict(zip(zip(*keys, strict=True), counts, strict=True)))
 
-    def _texts(self, values: "pa.Array", name: str, part: str) -> "pa.Array":
-        if part == "task" and self.roles.time:
-            return periods(values, name, self.roles.by, self.roles.date_format)
-        return role_texts(values, name, part)
-
-    def _note(self, task: "pa.Array", decision: "pa.Array", label: "pa.Array") -> None:
-        self.complete_rows += len(decision)
-        self.labelled_rows += len(label) - label.null_count
-        self.decisions.update(decision.unique().to_pylist())
-        self.labels.update(label.drop_null().unique().to_pylist())
-        if len(self.decisions) > MAX_LABELS:  # refused before the counts fill the memory
-            decision_codes(self.roles, self.decisions)
-        if len(self.labels) > MAX_LABELS:
-            label_codes(self.roles, self.labels)
-        self.tasks.update(dict.fromkeys(task.unique().to_pylist()))
-        if len(self.tasks) > MAX_TASKS:
+    def _refuse_many(self) -> None:
+        """Refuse columns of too many values before the counts fill the memory."""
+        if len(self.texts["decision"]) > MAX_LABELS:
+            _decision_codes(self.roles, self.texts["decision"])
+        if len(self.texts["label"]) > MAX_LABELS:
+            _label_codes(self.roles, self.texts)
+        for name in self.cells:
+            if len(self.texts[name]) > MAX_GROUPS:
+                sensitive_column(name, self.texts[name])
+        if len(self.texts["task"]) > MAX_TASKS:
             raise FFMLError(
                 f"task column {self.by!r} holds more than {MAX_TASKS:,} different values; choose "
                 "one whose values many rows share, such as a month"
             )
 
-    def refuse_missing(self) -> None:
-        """Refuse rows that lack a decision, a group or a task."""
-        found = [f"{count} in {where}" for where, count in self.missing.items() if count]
-        if found and not self.roles.drop_missing:
-            raise FFMLError(
-                f"rows without a value: {', '.join(found)}; fill them in, or leave such rows out "
-                "(--set data.drop_missing=true)"
-            )
-        if not self.complete_rows:
-            raise FFMLError("no rows are left without those that miss a value; fill some in")
 
-    def table(
-        self,
-        column: SensitiveColumn,
-        tasks: Sequence[str],
-        labels: dict[str, int],
-        decisions: dict[str, int],
-    ) -> np.ndarray:
-        """Put the counts of one column into an array."""
-        place = {task: t for t, task in enumerate(tasks)}
-        code = {group: g for g, group in enumerate(column.groups)}
-        counts = np.zeros((len(tasks), len(code), 3, 2), int)
-        for (task, group, label, decision), count in self.counted[column.name].items():
-            known = labels[label] if label is not None else UNKNOWN
-            counts[place[task], code[group], known, decisions[decision]] += count
-        return counts
+def _check(roles: DecisionRoles, source: Source) -> None:
+    """Refuse columns that are not there or play two parts."""
+    if roles.task and roles.time:
+        raise FFMLError("--task and --time both say which rows belong together; give one of them")
+    check_time(roles.task, roles.time, roles.by, roles.date_format)
+    parts = [("decision", roles.decision), ("label", roles.label)]
+    parts += [("sensitive", name) for name in roles.sensitive]
+    check_parts([*parts, ("task", roles.task), ("time", roles.time)], source.columns)
+    if roles.positive_label is not None and roles.label is None:
+        raise FFMLError("--positive-label is a value of the label; give --label too")
+
+
+def _decision_codes(roles: DecisionRoles, texts: dict[str, None]) -> dict[str, int]:
+    refuse_adverse(roles.decision, texts, roles.positive)
+    return label_values(roles.decision, texts, roles.positive, part="decision")
+
+
+def _label_codes(roles: DecisionRoles, texts: dict[str, dict[str, None]]) -> dict[str, int]:
+    """Say which label is 1: as for decisions, where they share their values."""
+    if roles.label is None:
+        return {}
+    if not texts["label"]:
+        raise FFMLError(f"label column {roles.label!r} is empty; leave out --label")
+    positive = roles.positive_label
+    if positive is None and roles.positive in texts["label"]:
+        positive = roles.positive
+    refuse_adverse(roles.label, texts["label"], positive, "--positive-label")
+    return label_values(roles.label, texts["label"], positive, option="--positive-label")
+
+
+def _counts(
+    cells: Counter[tuple], codes: dict[str, dict[Any, int]], groups: Sequence[str]
+) -> np.ndarray:
+    """Put the counts of one column into an array."""
+    codes = codes | {"group": {group: code for code, group in enumerate(groups)}}
+    counts = np.zeros((len(codes["task"]), len(groups), 3, 2), int)
+    for cell, count in cells.items():
+        counts[tuple(codes[key][text] for key, text in zip(KEYS, cell, strict=True))] += count
+    return counts

@@ -1,111 +1,133 @@
-"""The tasks of a table that has been read, in the order in which they are played."""
+"""A table that has been read as a stream of tasks, with one task in memory at a time."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
-from ffml.base import FFMLError, SensitiveColumn, Task
-from ffml.tables._ingest import Ingest, kept
-from ffml.tables.encode._encoders import Categorical, Numeric
+from ffml.base import FFMLError, Schema, SensitiveColumn, Stream, Task
+from ffml.tables._ingest import Ingest
+from ffml.tables._roles import Roles
+from ffml.tables.encode._encoders import Categorical, Encoder
+from ffml.tables.encode._fit import num_missing
 from ffml.tables.encode._preprocess import Preprocessor
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableStream(Stream):
+    """A stream from someone's own table; features are encoded but not standardised."""
+
+    preprocessor: Preprocessor
+    fingerprint: str  # SHA-256 of the file's bytes, or of the query's rows
+    roles: Roles
+    task_names: tuple[str, ...]
+    task_sizes: tuple[int, ...]
+    labels: dict[str, int]  # the label's texts and what they stand for
+    dropped_rows: int = 0  # rows left out for a missing task, sensitive value or id
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a run knows of its tables already, so that it holds for further ones."""
+
+    preprocessor: Preprocessor
+    sensitive: tuple[SensitiveColumn, ...]
+    labels: dict[str, int]
+
+
+@dataclass(frozen=True)
 class TaskReader:
-    """Hands out tasks, any number of times.
+    """Hands out tasks, any number of times."""
 
-    Args:
-        read: the table.
-        played: the numbers of its tasks, in order.
-        preprocessor: how features are encoded.
-        labels: what the label's texts stand for.
-        sensitive: the protected attributes and their groups.
-        id: the column of ids, if rows have them.
-    """
-
-    def __init__(
-        self,
-        read: Ingest,
-        played: Sequence[int],
-        preprocessor: Preprocessor,
-        labels: Mapping[str, int],
-        sensitive: Sequence[SensitiveColumn],
-        id: str | None,
-    ) -> None:
-        self._read, self._played, self._id = read, played, id
-        self._encoders, self._starts = preprocessor.columns, preprocessor.starts
-        self._width = len(preprocessor.features)
-        self._labels = _lookup([labels[text] for text in read.labels.codes])
-        self._groups = [
-            _lookup([column.groups.index(text) for text in read.groups[column.name].codes])
-            for column in sensitive
-        ]
-        self._places = [
-            _known_places(encoder, list(fit.codes)) if isinstance(encoder, Categorical) else None
-            for encoder, fit in zip(preprocessor.columns, read.columns, strict=True)
-        ]
+    table: Ingest
+    played: Sequence[int]  # the numbers of its tasks, in order
+    preprocessor: Preprocessor
+    labels: Mapping[str, int]  # what the label's texts stand for
+    sensitive: Sequence[SensitiveColumn]
+    id: str | None  # the column of ids, if rows have them
 
     def __call__(self) -> Iterator[Task]:
         """Begin with the first task."""
-        return (self._task(number) for number in self._played)
+        return (self._task(number) for number in self.played)
 
     def _task(self, number: int) -> Task:
-        name, pieces = self._read.tasks.names[number], self._read.pieces(number)
-        columns = [[kept(p, i) for p in pieces] for i in range(pieces[0].num_columns)]
-        width = len(self._encoders)
-        x = np.zeros((self._read.sizes[number], self._width))
-        missing = np.array([self._encode(x, i, columns[i]) for i in range(width)])
-        ids = self._ids(columns.pop(), name) if self._id else None
-        label, *groups = (np.concatenate(parts) for parts in columns[width:])
-        codes = [lookup[codes] for lookup, codes in zip(self._groups, groups, strict=True)]
-        return Task(name, x, self._labels[label], np.stack(codes, axis=1), missing, ids)
+        name, pieces = self.table.tasks.names[number], self.table.pieces(number)
+        columns = iter(zip(*(piece.columns for piece in pieces), strict=True))
+        x = np.zeros((self.table.sizes[number], len(self.preprocessor.features)))
+        missing = [
+            _encode(x, encoder, start, next(columns))
+            for encoder, start in zip(
+                self.preprocessor.columns, self.preprocessor.starts, strict=True
+            )
+        ]
+        label = _codes(self.labels, next(columns))
+        groups = [
+            _codes({group: code for code, group in enumerate(column.groups)}, next(columns))
+            for column in self.sensitive
+        ]
+        ids = self._ids(next(columns), name) if self.id else None
+        return Task(name, x, label, np.stack(groups, axis=1), np.array(missing), ids)
 
-    def _encode(self, x: np.ndarray, place: int, parts: list[Any]) -> int:
-        """Write a column's features into a matrix of zeros; return how many values it lacks."""
-        encoder = self._encoders[place]
-        start = self._starts[place]
-        if isinstance(encoder, Numeric):
-            numbers = np.concatenate(parts)
-            x[:, start] = encoder.filled(numbers)
-            return int(np.isnan(numbers).sum())
-        places = np.concatenate([self._known(place, part) for part in parts])
-        rows = np.flatnonzero(places >= 0)
-        x[rows, start + places[rows]] = 1.0
-        return sum(_lacks(part) for part in parts)
-
-    def _known(self, place: int, part: Any) -> np.ndarray:
-        """Return where the features of a column of texts are."""
-        known, encoder = self._places[place], self._encoders[place]
-        assert known is not None and isinstance(encoder, Categorical)
-        if not isinstance(part, np.ndarray):
-            return encoder.places(part)
-        return known[part] if part.dtype == np.int32 else np.full(len(part), known[-1])
-
-    def _ids(self, parts: list[Any], task: str) -> np.ndarray:
-        ids = np.concatenate([np.asarray(part) for part in parts])
+    def _ids(self, parts: Sequence[pa.Array], task: str) -> np.ndarray:
+        ids = np.concatenate(parts)
         if len(set(ids)) < len(ids):
             twin, _ = Counter(ids).most_common(1)[0]
             raise FFMLError(
-                f"id column {self._id!r} has {twin!r} twice in task {task!r}; give every row its "
-                "own"
+                f"id column {self.id!r} has {twin!r} twice in task {task!r}; give every row its own"
             )
         return ids
 
 
-def _lookup(codes: list[int]) -> np.ndarray:
-    """Return codes by number; the last one, -1, stays."""
-    return np.array([*codes, -1], np.int32)
+def _encode(x: np.ndarray, encoder: Encoder, start: int, parts: Sequence[pa.Array]) -> int:
+    """Write a column's features into a matrix of zeros; return how many values it lacks."""
+    if isinstance(encoder, Categorical):
+        places = np.concatenate([encoder.places(_texts(part)) for part in parts])
+        rows = np.flatnonzero(places >= 0)
+        x[rows, start + places[rows]] = 1.0
+    else:
+        x[:, start] = encoder.filled(np.concatenate(parts))
+    return sum(map(num_missing, parts))
 
 
-def _known_places(encoder: Categorical, texts: list[str]) -> np.ndarray:
-    """Return the place of each known text's feature, and at last that of a missing one."""
-    import pyarrow as pa
-
-    return encoder.places(pa.array([*texts, None], pa.string()))
+def _texts(part: pa.Array) -> pa.Array:
+    """Return texts; a piece of a column of texts that has none was taken for numbers."""
+    return pa.nulls(len(part), pa.string()) if pa.types.is_floating(part.type) else part
 
 
-def _lacks(part: Any) -> int:
-    if not isinstance(part, np.ndarray):
-        return part.null_count
-    return int((part < 0).sum()) if part.dtype == np.int32 else len(part)
+def _codes(code: Mapping[str, int], parts: Sequence[pa.Array]) -> np.ndarray:
+    """Return the code of each text, -1 where it is missing."""
+    encoder = Categorical("", tuple(code))
+    codes = np.array([*code.values(), -1], np.int32)
+    return np.concatenate([codes[encoder.places(part)] for part in parts])
+
+
+def with_memberships(schema: Schema, x: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Put the memberships behind the features, if the schema has them."""
+    if not schema.known_groups:
+        return x
+    return np.concatenate([x, schema.memberships(groups)], axis=1).astype(x.dtype)
+
+
+def with_groups(stream: Stream) -> Stream:
+    """Return the stream with everybody's memberships among the columns of x.
+
+    Only corrections look at these columns, never a model: a price on a group is then a threshold
+    of its own.
+    """
+    if isinstance(stream, TableStream) and stream.roles.intersect:
+        raise FFMLError(
+            "deciding with groups takes every protected column by itself; leave out intersect, or "
+            "put the crossed groups into a column of their own"
+        )
+    schema = stream.schema.with_known_groups()
+
+    def tasks() -> Iterator[Task]:
+        for task in stream.tasks():
+            yield task._replace(x=with_memberships(schema, task.x, task.groups))
+
+    if not isinstance(stream, TableStream):
+        return replace(stream, schema=schema, tasks=tasks)
+    preprocessor = replace(stream.preprocessor, groups=schema.sensitive)
+    return replace(stream, schema=schema, tasks=tasks, preprocessor=preprocessor)

@@ -1,16 +1,17 @@
 """Which column of a table plays which part, and the rows of a batch seen so."""
 
 import difflib
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ffml.base import FFMLError
 from ffml.tables._time import periods
 from ffml.tables._values import role_texts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CROSS = "×"  # joins the names of crossed attributes and of their groups
 
@@ -58,97 +59,107 @@ class Roles:
 
     def check(self, columns: Sequence[str]) -> "Roles":
         """Refuse columns that are not there, or that play two parts."""
-        parts = [("label", self.label), ("task", self.task)]
+        parts: list[tuple[str, str | None]] = [("label", self.label), ("task", self.task)]
         parts += [("sensitive", name) for name in self.sensitive]
-        parts += [("id", self.id)] if self.id else []
-        for part, name in [
-            *parts,
-            ("order", self.order),
-            ("time", self.time),
-            *(("drop", n) for n in self.drop),
-        ]:
-            if name is not None:
-                refuse_unknown(part, name, columns)
+        parts += [("id", self.id), ("time", self.time if self.time != self.task else None)]
+        parts += [("drop", name) for name in self.drop]
+        if self.order is not None:
+            refuse_unknown("order", self.order, columns)
+        check_parts(parts, columns)
         if not self.sensitive:
             raise FFMLError("at least one sensitive column is needed (--sensitive)")
-        seen: dict[str, str] = {}
-        if self.time is not None and self.time != self.task:
-            parts.append(("time", self.time))
-        for part, name in [*parts, *(("drop", n) for n in self.drop)]:
-            if name in seen:
-                raise FFMLError(
-                    f"column {name!r} is given as {seen[name]} and as {part}; give it one part"
-                )
-            seen[name] = part
         return self
+
+
+def check_parts(parts: Iterable[tuple[str, str | None]], columns: Sequence[str]) -> None:
+    """Refuse columns that are not there, or that play two parts."""
+    seen: dict[str, str] = {}
+    for part, name in parts:
+        if name is None:
+            continue
+        refuse_unknown(part, name, columns)
+        if name in seen:
+            raise FFMLError(
+                f"column {name!r} is given as {seen[name]} and as {part}; give it one part"
+            )
+        seen[name] = part
 
 
 def refuse_unknown(part: str, name: str, columns: Sequence[str]) -> None:
     """Refuse a column that is not there, naming the nearest one."""
     if name not in columns:
-        raise FFMLError(f"there is no {part} column {name!r}; {_nearest(name, columns)}")
-
-
-def _nearest(name: str, columns: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, columns, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    shown = ", ".join(columns[:30]) + (", ..." if len(columns) > 30 else "")
-    return f"{hint}The table has {shown}" if hint else f"the table has {shown}"
+        near = difflib.get_close_matches(name, columns, n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]!r}? The" if near else "the"
+        shown = ", ".join(columns[:30]) + (", ..." if len(columns) > 30 else "")
+        raise FFMLError(f"there is no {part} column {name!r}; {hint} table has {shown}")
 
 
 class Rows(NamedTuple):
     """The rows of a batch that have a task, all sensitive values, and an id if rows have ids."""
 
-    batch: "pa.RecordBatch"
-    task: "pa.Array"
-    label: "pa.Array"  # null where it is not known yet
-    sensitive: tuple["pa.Array", ...]  # see `sensitive_names`
-    ids: "pa.Array | None"
-    order: "pa.Array | None"  # what tasks are played by, if by more than their names or places
+    batch: pa.RecordBatch
+    task: pa.Array
+    label: pa.Array  # null where it is not known yet
+    sensitive: tuple[pa.Array, ...]  # see `sensitive_names`
+    ids: pa.Array | None
+    order: pa.Array | None  # what tasks are played by, if by more than their names or places
     missing: dict[str, int]  # "task column 'month'" -> how many rows have no value there
 
 
-def read_rows(batch: "pa.RecordBatch", roles: Roles) -> Rows:
+def read_rows(batch: pa.RecordBatch, roles: Roles) -> Rows:
     """Leave out the rows that lack a task, a sensitive value or an id, and count them."""
-    import pyarrow.compute as pc
-
     named = [("task", roles.task), *(("sensitive", name) for name in roles.sensitive)]
     named += [("id", roles.id)] if roles.id else []
-    parts = [_part(batch.column(name), name, part, roles) for part, name in named]
+    batch, (task, *sensitive), missing = complete_rows(batch, named, roles)
+    ids = sensitive.pop() if roles.id else None
+    label = part_texts(batch, "label", roles.label, roles)
+    groups = tuple(crossed(sensitive, roles.intersect))
+    return Rows(batch, task, label, groups, ids, _order(batch, roles), missing)
+
+
+def complete_rows(
+    batch: pa.RecordBatch, parts: Sequence[tuple[str, str]], roles: Any
+) -> tuple[pa.RecordBatch, list[pa.Array], dict[str, int]]:
+    """Leave out the rows that lack a value of a part; return the parts' texts, and count them."""
+    texts = [part_texts(batch, part, name, roles) for part, name in parts]
     missing = {
         f"{part} column {name!r}": values.null_count
-        for (part, name), values in zip(named, parts, strict=True)
+        for (part, name), values in zip(parts, texts, strict=True)
     }
     if any(missing.values()):
-        complete = parts[0].is_valid()
-        for values in parts[1:]:
-            complete = pc.and_(complete, values.is_valid())
-        batch, parts = batch.filter(complete), [values.filter(complete) for values in parts]
-    task, *sensitive = parts
-    ids = sensitive.pop() if roles.id else None
-    if roles.intersect:
-        sensitive = [pc.binary_join_element_wise(*sensitive, CROSS)]
-    label = _part(batch.column(roles.label), roles.label, "label", roles)
-    return Rows(batch, task, label, tuple(sensitive), ids, _order(batch, roles), missing)
+        complete = functools.reduce(pc.and_, [values.is_valid() for values in texts])
+        batch, texts = batch.filter(complete), [values.filter(complete) for values in texts]
+    return batch, texts, missing
 
 
-def _part(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
-    """Return a column that plays a part as texts; of few different texts, each is seen once."""
-    import pyarrow as pa
+def part_texts(batch: pa.RecordBatch, part: str, name: str, roles: Any) -> pa.Array:
+    """Return a column that plays a part as texts; the times of tasks as their periods.
 
-    if pa.types.is_string(values.type) and part != "id":
-        encoded = values.dictionary_encode()
-        return _part_texts(encoded.dictionary, name, part, roles).take(encoded.indices)
-    return _part_texts(values, name, part, roles)
+    Args:
+        batch: some rows.
+        part: "label", "task", ...
+        name: the column.
+        roles: have ``by`` and ``date_format``.
+    """
+
+    def read(values: pa.Array) -> pa.Array:
+        if part == "task" and roles.by:
+            return periods(values, name, roles.by, roles.date_format)
+        return role_texts(values, name, part)
+
+    values = batch.column(name)
+    if not pa.types.is_string(values.type) or part == "id":
+        return read(values)
+    encoded = values.dictionary_encode()  # each different text is read once
+    return read(encoded.dictionary).take(encoded.indices)
 
 
-def _part_texts(values: "pa.Array", name: str, part: str, roles: Roles) -> "pa.Array":
-    if part == "task" and roles.by:
-        return periods(values, name, roles.by, roles.date_format)
-    return role_texts(values, name, part)
+def crossed(columns: Sequence[pa.Array], intersect: bool) -> Sequence[pa.Array]:
+    """Make one column of the combinations of all, if asked; a part that is missing leaves none."""
+    return [pc.binary_join_element_wise(*columns, CROSS)] if intersect else columns
 
 
-def _order(batch: "pa.RecordBatch", roles: Roles) -> "pa.Array | None":
+def _order(batch: pa.RecordBatch, roles: Roles) -> pa.Array | None:
     if roles.time is not None and roles.time != roles.task:
         return periods(batch.column(roles.time), roles.time, None, roles.date_format)
     if roles.order is not None:
@@ -156,12 +167,22 @@ def _order(batch: "pa.RecordBatch", roles: Roles) -> "pa.Array | None":
     return None
 
 
-def sensitive_names(roles: Roles) -> tuple[str, ...]:
+def sensitive_names(sensitive: tuple[str, ...], intersect: bool) -> tuple[str, ...]:
     """Return the protected attributes' names: the columns', or one for their combinations."""
-    return (CROSS.join(roles.sensitive),) if roles.intersect else roles.sensitive
+    return (CROSS.join(sensitive),) if intersect else sensitive
 
 
 def needed_columns(roles: Roles, features: Sequence[str]) -> list[str]:
     """Return the columns to read, each once."""
     more = [name for name in (roles.order, roles.time, roles.id) if name]
     return list(dict.fromkeys((roles.task, roles.label, *roles.sensitive, *more, *features)))
+
+
+def refuse_missing(missing: Mapping[str, int], drop_missing: bool) -> None:
+    """Refuse rows that lack the value of a part, unless they are to be left out."""
+    lacking = [f"{count} in {where}" for where, count in missing.items() if count]
+    if lacking and not drop_missing:
+        raise FFMLError(
+            f"rows without a value: {', '.join(lacking)}; fill them in, or leave such rows out "
+            "(--set data.drop_missing=true)"
+        )

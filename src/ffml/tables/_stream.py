@@ -1,41 +1,19 @@
-"""A table as a stream of tasks, with one task in memory at a time."""
+"""From a table and the roles of its columns to a stream of tasks."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
+from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.tables._ingest import Ingest
-from ffml.tables._labels import label_values, refuse_new_groups, sensitive_column
-from ffml.tables._play import TaskReader
-from ffml.tables._roles import Roles
+from ffml.tables._labels import label_values, refuse_adverse, refuse_new_groups, sensitive_column
+from ffml.tables._play import Known, TableStream, TaskReader
+from ffml.tables._roles import Roles, refuse_missing
 from ffml.tables._settle import check_time, settle_time
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._open import open_data
 from ffml.tables.sources._source import Source
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableStream(Stream):
-    """A stream from someone's own table; features are encoded but not standardised."""
-
-    preprocessor: Preprocessor
-    fingerprint: str  # SHA-256 of the file's bytes, or of the query's rows
-    roles: Roles
-    task_names: tuple[str, ...]
-    task_sizes: tuple[int, ...]
-    labels: dict[str, int]  # the label's texts and what they stand for
-    dropped_rows: int = 0  # rows left out for a missing task, sensitive value or id
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a run knows of its tables already, so that it holds for further ones."""
-
-    preprocessor: Preprocessor
-    sensitive: tuple[SensitiveColumn, ...]
-    labels: dict[str, int]
 
 
 def table_stream(
@@ -51,7 +29,6 @@ def table_stream(
     drop: Sequence[str] = (),
     intersect: bool = False,
     date_format: str | None = None,
-    preprocessor: Preprocessor | None = None,
     drop_missing: bool = False,
     id: str | None = None,
     known: Known | None = None,
@@ -83,7 +60,6 @@ def table_stream(
         intersect: make one protected attribute of the combinations that occur.
         date_format: how dates are written, such as DD/MM/YYYY; needed if no date of the column
             tells whether the day comes first.
-        preprocessor: how features were encoded before; learned from the table by default.
         drop_missing: leave out rows without task, sensitive value or id, which are refused
             otherwise.
         id: the column that names every row, so that labels can find it later.
@@ -113,11 +89,12 @@ def table_stream(
         date_format=date_format,
         id=id,
     ).check(source.columns)
-    if known is not None:
-        preprocessor = known.preprocessor
+    preprocessor = known.preprocessor if known else None
     if preprocessor is not None:
         _check_columns(preprocessor, roles, source)
-    roles = settle_time(source, roles)
+    if time is not None:
+        by, date_format = settle_time(source, time, by, date_format, roles.task == time)
+        roles = replace(roles, by=by, date_format=date_format)
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(source.fingerprint)  # beside the reading
         read = Ingest(source, roles, preprocessor)
@@ -146,12 +123,7 @@ def _refuse_missing(read: Ingest, name: str, drop_missing: bool) -> None:
     """Refuse a table without rows, and rows that lack a task, a sensitive value or an id."""
     if not read.read_rows:
         raise FFMLError(f"{name} has no rows; at least one is needed")
-    found = [f"{count} in {where}" for where, count in read.missing.items() if count]
-    if found and not drop_missing:
-        raise FFMLError(
-            f"rows without a value: {', '.join(found)}; fill them in, or leave such rows out "
-            "(--set data.drop_missing=true)"
-        )
+    refuse_missing(read.missing, drop_missing)
     if not read.sizes:
         raise FFMLError(f"{name} has no rows left without those that miss a value")
 
@@ -160,20 +132,21 @@ def _labels(read: Ingest, roles: Roles, known: Known | None) -> dict[str, int]:
     """Say what the label's texts stand for; rows may lack them, but not all rows."""
     if known:
         positive = next((text for text, code in known.labels.items() if code), roles.positive)
-        return label_values(roles.label, {*read.labels.codes, *known.labels}, positive)
-    if not read.labels.codes:
+        return label_values(roles.label, {*read.labels, *known.labels}, positive)
+    if not read.labels:
         raise FFMLError(
             f"label column {roles.label!r} is empty; labels of some people are needed to learn from"
         )
-    return label_values(roles.label, read.labels.codes, roles.positive)
+    refuse_adverse(roles.label, read.labels, roles.positive)
+    return label_values(roles.label, read.labels, roles.positive)
 
 
 def _groups(read: Ingest, known: Known | None) -> tuple[SensitiveColumn, ...]:
     """Say which groups there are."""
     if known:
-        refuse_new_groups({name: t.codes for name, t in read.groups.items()}, known.sensitive)
+        refuse_new_groups(read.groups, known.sensitive)
         return known.sensitive
-    return tuple(sensitive_column(name, texts.codes) for name, texts in read.groups.items())
+    return tuple(sensitive_column(name, groups) for name, groups in read.groups.items())
 
 
 def _unused(brought: str | None, task: str | None) -> tuple[str, ...]:

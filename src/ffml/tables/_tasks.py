@@ -1,16 +1,12 @@
 """Which tasks a table holds, how large they are, and in which order they are played."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError
 from ffml.tables._order import in_time_order, refuse_disorder
 from ffml.tables._roles import Roles
 from ffml.tables._time import parse_time
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class TaskFit:
@@ -34,7 +30,7 @@ class TaskFit:
         """All tasks, by their numbers."""
         return list(self._codes)
 
-    def add(self, task: "pa.Array", order: "pa.Array | None" = None) -> np.ndarray:
+    def add(self, task: pa.Array, order: pa.Array | None = None) -> np.ndarray:
         """See the task, and the order value, of each row of a batch; return the tasks' numbers."""
         encoded = task.dictionary_encode()
         names = encoded.dictionary.to_pylist()
@@ -59,9 +55,7 @@ class TaskFit:
             refuse_disorder(roles.task, names)
         return [self._codes[name] for name in names]
 
-    def _add_order(self, task: "pa.Array", order: "pa.Array") -> None:
-        import pyarrow as pa
-
+    def _add_order(self, task: pa.Array, order: pa.Array) -> None:
         for name, first in _smallest(task, order):
             known = self._first_texts.get(name, first)
             self._first_texts[name] = min(known, first)
@@ -100,10 +94,8 @@ class TaskFit:
             )
 
 
-def _smallest(task: "pa.Array", values: "pa.Array") -> list[tuple]:
+def _smallest(task: pa.Array, values: pa.Array) -> list[tuple]:
     """Return each task with its smallest value; tasks without one are left out."""
-    import pyarrow as pa
-
     found = pa.table({"task": task, "value": values}).group_by("task").aggregate([("value", "min")])
     pairs = zip(found["task"].to_pylist(), found["value_min"].to_pylist(), strict=True)
     return [(name, value) for name, value in pairs if value is not None]

@@ -5,6 +5,9 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ffml.base import FFMLError
 from ffml.tables._values import role_texts
 
@@ -72,10 +75,9 @@ def parse_time(text: str, date_format: str | None = None) -> Moment | None:
     """
     patterns = _PATTERNS if date_format is None else (_format_pattern(date_format),)
     for pattern in patterns:
-        if found := re.fullmatch(pattern, text.strip(), re.IGNORECASE):
-            moment = _moment({k: v for k, v in found.groupdict().items() if v is not None})
-            if moment is not None:
-                return moment
+        match = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
+        if match and (moment := _moment({k: v for k, v in match.groupdict().items() if v})):
+            return moment
     return None
 
 
@@ -90,9 +92,6 @@ def check_format(date_format: str) -> None:
 
 def time_texts(values: Any, name: str) -> Any:
     """Return a column of times as texts, without the time of day; typed times as ISO dates."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = values.type
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         raise FFMLError(f"time column {name!r} holds {kind}, which has no date; choose another")
@@ -100,8 +99,8 @@ def time_texts(values: Any, name: str) -> Any:
         values = (pc.local_timestamp(values) if kind.tz else values).cast(pa.date32(), safe=False)
     elif pa.types.is_date(kind):
         values = values.cast(pa.date32(), safe=False)
-    found = pc.utf8_trim_whitespace(role_texts(values, name, "time"))
-    return pc.replace_substring_regex(found, TIME_OF_DAY, "")
+    trimmed = pc.utf8_trim_whitespace(role_texts(values, name, "time"))
+    return pc.replace_substring_regex(trimmed, TIME_OF_DAY, "")
 
 
 def periods(values: Any, name: str, by: str | None, date_format: str | None = None) -> Any:
@@ -111,8 +110,6 @@ def periods(values: Any, name: str, by: str | None, date_format: str | None = No
     >>> periods(pa.array(["31.12.2024 23:59", None]), "when", "week").to_pylist()
     ['2025-W01', None]
     """
-    import pyarrow as pa
-
     encoded = time_texts(values, name).dictionary_encode()
     named = [period(text, name, by, date_format) for text in encoded.dictionary.to_pylist()]
     return pa.array(named, pa.string()).take(encoded.indices)
@@ -120,9 +117,7 @@ def periods(values: Any, name: str, by: str | None, date_format: str | None = No
 
 def period(text: str, column: str, by: str | None, date_format: str | None = None) -> str:
     """Return the period that a time falls into, by its ISO name."""
-    moment = parse_time(text, date_format)
-    if moment is None:
-        raise _unreadable(text, column, date_format)
+    moment = read_time(text, column, date_format)
     if by is None:
         return moment.date.isoformat()
     if by not in _WITHIN[moment.unit]:
@@ -131,6 +126,21 @@ def period(text: str, column: str, by: str | None, date_format: str | None = Non
             f"give --by {' or '.join(_WITHIN[moment.unit])}"
         )
     return period_name(moment.date, by)
+
+
+def read_time(text: str, column: str, date_format: str | None) -> Moment:
+    """Read a time of a column, or refuse it."""
+    if moment := parse_time(text, date_format):
+        return moment
+    if date_format is not None:
+        raise FFMLError(
+            f"time column {column!r} holds {text!r}, which is not written as {date_format}; "
+            "correct it, or write all as 2024-12-31"
+        )
+    raise FFMLError(
+        f"time column {column!r} holds {text!r}, which is no date that can be read; write dates as "
+        "2024-12-31, or say how they are written: --set data.date_format=DD.MM.YYYY"
+    )
 
 
 def both_orders(separator: str) -> tuple[str, str]:
@@ -171,7 +181,9 @@ def _format_pattern(date_format: str) -> str:
 
 def _moment(parts: dict[str, str]) -> Moment | None:
     """Put a time together; None if the calendar has no such day."""
-    year = int(parts["y"]) if "y" in parts else _century(int(parts["yy"]))
+    year = int(parts.get("y") or parts["yy"])
+    if "yy" in parts:  # as spreadsheets do: 69 is 2069, 70 is 1970
+        year += 2000 if year < 70 else 1900
     if not 1000 <= year < 3000:
         return None
     try:
@@ -188,23 +200,6 @@ def _moment(parts: dict[str, str]) -> Moment | None:
         return None
 
 
-def _century(year: int) -> int:
-    """Read a year of two digits as spreadsheets do: 69 is 2069, 70 is 1970."""
-    return year + (2000 if year < 70 else 1900)
-
-
 def _named_month(name: str | None) -> int | None:
-    found = [i for i, month in enumerate(_MONTHS, 1) if name and month.startswith(name.lower())]
-    return found[0] if found else None
-
-
-def _unreadable(text: str, column: str, date_format: str | None) -> FFMLError:
-    if date_format is not None:
-        return FFMLError(
-            f"time column {column!r} holds {text!r}, which is not written as {date_format}; "
-            "correct it, or write all as 2024-12-31"
-        )
-    return FFMLError(
-        f"time column {column!r} holds {text!r}, which is no date that can be read; write dates as "
-        "2024-12-31, or say how they are written: --set data.date_format=DD.MM.YYYY"
-    )
+    months = (i for i, month in enumerate(_MONTHS, 1) if name and month.startswith(name.lower()))
+    return next(months, None)

@@ -2,22 +2,20 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
 
 from ffml.base import FFMLError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 LARGEST = 1e30  # beyond it, squares and single precision leave the range of numbers
 
 
-def is_number(kind: "pa.DataType") -> bool:
+def is_number(kind: pa.DataType) -> bool:
     """Tell whether a column's values are numbers or booleans."""
-    from pyarrow import types
-
     return (
         types.is_integer(kind)
         or types.is_floating(kind)
@@ -26,18 +24,14 @@ def is_number(kind: "pa.DataType") -> bool:
     )
 
 
-def is_text(kind: "pa.DataType") -> bool:
+def is_text(kind: pa.DataType) -> bool:
     """Tell whether a column's values are texts or declared categories."""
-    from pyarrow import types
-
     # By its name, since older versions of Arrow do not know the last one.
     return types.is_dictionary(kind) or str(kind) in ("string", "large_string", "string_view")
 
 
-def is_time(kind: "pa.DataType") -> bool:
+def is_time(kind: pa.DataType) -> bool:
     """Tell whether a column's values are dates, times or durations."""
-    from pyarrow import types
-
     return types.is_temporal(kind)
 
 
@@ -60,8 +54,6 @@ class BadValue(FFMLError):
 
 def numbers(values: Any, name: str) -> np.ndarray:
     """Return a column as float64, missing values as NaN; texts are read as numbers."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(values.type) or is_text(values.type):
         values = texts(values)
     try:
@@ -81,7 +73,6 @@ def numbers(values: Any, name: str) -> np.ndarray:
 
 def no_number(values: Any) -> np.ndarray:
     """Tell which values are no numbers; missing ones could be."""
-    import pyarrow as pa
 
     def is_stray(value: Any) -> bool:
         try:
@@ -111,8 +102,6 @@ def refuse_extremes(found: np.ndarray, name: str) -> None:
 
 def numbers_of(values: Any) -> np.ndarray:
     """Return a column of numbers, or of texts that all are, as float64."""
-    import pyarrow as pa
-
     return np.asarray((texts(values) if is_text(values.type) else values).cast(pa.float64(), False))
 
 
@@ -125,9 +114,6 @@ def texts(values: Any) -> Any:
     >>> texts(pa.array(["F ", "F", " "])).to_pylist()
     ['F', 'F', None]
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if pa.types.is_floating(values.type):
@@ -145,9 +131,6 @@ def role_texts(values: Any, name: str, part: str) -> Any:
     >>> role_texts(pa.array([2013.0, None]), "year", "task").to_pylist()
     ['2013', None]
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = values.type
     if not (is_number(kind) or is_text(kind) or is_time(kind) or pa.types.is_null(kind)):
         raise FFMLError(
@@ -164,6 +147,4 @@ def role_texts(values: Any, name: str, part: str) -> Any:
 
 def num_missing(values: Any) -> int:
     """Count the values of a column that are missing."""
-    import pyarrow.compute as pc
-
     return pc.sum(pc.is_null(values, nan_is_null=True)).as_py() or 0

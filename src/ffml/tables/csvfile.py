@@ -11,10 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ffml.tables._values import is_text
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 # Also as full-width letters, and with apostrophes already there, so that taking one off is safe.
 # Python and Arrow (RE2) read both in the same way.
@@ -55,10 +58,8 @@ def number_cell(value: Any) -> Any:
     return "" if math.isnan(value) else f"{float(value):.6f}"
 
 
-def guarded_batch(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+def guarded_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Put the apostrophes into Arrow's columns of texts, for Arrow to write them."""
-    import pyarrow as pa
-
     arrays = [_guarded(column) for column in batch.columns]
     return pa.RecordBatch.from_arrays(arrays, names=[_cell(name) for name in batch.schema.names])
 
@@ -76,12 +77,7 @@ def _cell(value: Any) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
-def _guarded(values: "pa.Array") -> "pa.Array":
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from ffml.tables._values import is_text
-
+def _guarded(values: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if not is_text(values.type):

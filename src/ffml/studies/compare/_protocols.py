@@ -10,9 +10,10 @@ from ffml.border import one_of
 from ffml.methods import METHODS
 from ffml.recipe.build import SMALLEST_SCHEMA, build_for
 from ffml.recipe.config import OWN_SETTINGS, RunConfig, configure_run
+from ffml.recipe.policy import PAPERS_POLICY
 from ffml.recipe.presets import default_method
 from ffml.recipe.presets import preset as preset_settings
-from ffml.recipe.recipes import Recipe, additions, known_settings
+from ffml.recipe.recipes import Recipe, additions, known_settings, takes_policy
 from ffml.studies.cells import RunSpec
 from ffml.studies.compare._summary import MIN_VALIDATION, enough_rows
 
@@ -121,7 +122,7 @@ def plan(
                 own |= dict(variant.settings)
                 own |= {"method": variant.method, "validation_fraction": share}
                 own |= {"data_options": options, "plugins": dict(plugins or {})}
-                config = _judged_late(configure_run(name, own, preset), own)
+                config = _judged_late(configure_run(name, own, preset, PAPERS_POLICY), own)
                 for seed in dict.fromkeys((seeds_of or {}).get(name, for_all)):
                     seeded = replace(config, seed=seed)
                     cells.append(RunSpec(variant.label, seeded, (fingerprints or {}).get(name, "")))
@@ -145,6 +146,8 @@ def known_kinds(data: str, given: Mapping[str, Any], preset_name: str) -> dict[s
     merged = preset_settings(preset_name, data, method) | dict(given)
     recipe = Recipe(method, tuple(merged.get("wrappers", ())), merged)
     own = {f.name: f.type for f in fields(RunConfig) if f.name in OWN_SETTINGS}
+    if not takes_policy(recipe):
+        del own["policy"]
     of_recipe = {name: setting.kind for name, setting in known_settings(recipe).items()}
     return own | {"wrappers": tuple[str, ...]} | of_recipe
 

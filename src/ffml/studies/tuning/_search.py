@@ -15,6 +15,7 @@ from ffml.border import at_least
 from ffml.online.judge import split_rows
 from ffml.recipe.build import build_for, check_config, num_rounds
 from ffml.recipe.config import RunConfig, configure_run
+from ffml.recipe.policy import PAPERS_POLICY
 from ffml.recipe.sources import open_stream
 from ffml.studies.compare import RunSpec, enough_rows, known_kinds
 from ffml.studies.tuning._space import check_name
@@ -93,7 +94,8 @@ class Search:
     def configs(self) -> tuple[RunConfig, ...]:
         """What each setting means for a run, apart from how it is measured here."""
         return tuple(
-            configure_run(self.data, self.given | setting, self.preset) for setting in self.settings
+            configure_run(self.data, self.given | setting, self.preset, PAPERS_POLICY)
+            for setting in self.settings
         )
 
     def kinds(self, number: int) -> dict[str, Any]:

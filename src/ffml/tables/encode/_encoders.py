@@ -10,9 +10,11 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ffml.base import FFMLError
 from ffml.tables._values import is_number, is_text, numbers, texts
@@ -90,33 +92,27 @@ class Categorical:
     def encode(self, values: Any) -> np.ndarray:
         """Return ``(n, features)`` zeros and ones."""
         self.refuse_kind(values.type)
-        return self.hot(self.places(texts(values)))
+        return (self.places(texts(values))[:, None] == np.arange(len(self.features))).astype(float)
 
     def refuse_kind(self, kind: Any) -> None:
         """Refuse values that cannot be categories."""
-        import pyarrow as pa
-
         if not (is_text(kind) or is_number(kind) or pa.types.is_null(kind)):
             raise FFMLError(
                 f"column {self.name!r} held categories when it was fitted and now holds {kind}; "
                 "turn it into texts"
             )
 
-    def places(self, found: Any) -> np.ndarray:
+    def places(self, values: pa.Array) -> np.ndarray:
         """Return the place of each text's feature, -1 where it has none."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+        if isinstance(values, pa.DictionaryArray):
+            own = self.places(pa.concat_arrays([values.dictionary, pa.nulls(1, pa.string())]))
+            return own[np.asarray(values.indices.fill_null(-1))]
         known = texts(pa.array(self.categories, pa.string()))
-        places = np.asarray(pc.fill_null(pc.index_in(found, value_set=known), -1))
+        places = np.asarray(pc.fill_null(pc.index_in(values, value_set=known), -1))
         if self.other:
-            new = (places < 0) & np.asarray(found.is_valid())
+            new = (places < 0) & np.asarray(values.is_valid())
             places = np.where(new, len(self.categories), places)
         return places
-
-    def hot(self, places: np.ndarray) -> np.ndarray:
-        """Return ones at these places, as ``(n, features)``."""
-        return (places[:, None] == np.arange(len(self.features))).astype(np.float64)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -139,40 +135,25 @@ def encoder_from_json(saved: dict[str, Any]) -> Encoder:
     raise ValueError(f"column {name!r} is neither numeric nor categorical")
 
 
-class Middle(NamedTuple):
-    """Where a column's numbers lie: what a missing one becomes, and how they are moved."""
+def fit_numeric(name: str, tasks: Iterable[np.ndarray]) -> Numeric:
+    """Learn a column from the first task that has a number; missing ones are NaN.
 
-    median: float
-    offset: float = 0.0
-    scale: float = 1.0
-
-
-def middle(tasks: Iterable[np.ndarray]) -> Middle:
-    """Find the middle of the first task that has a number; missing ones are NaN.
-
-    >>> middle([np.array([np.nan]), np.array([1.0, np.nan, 3.0]), np.array([9.0])])
-    Middle(median=2.0, offset=0.0, scale=1.0)
-    >>> middle([np.array([1.7e9 + 1, 1.7e9 + 3])])
-    Middle(median=1700000002.0, offset=1700000002.0, scale=1.0)
+    >>> fit_numeric("age", [np.array([np.nan]), np.array([1.0, np.nan, 3.0]), np.array([9.0])])
+    Numeric(name='age', median=2.0, offset=0.0, scale=1.0)
+    >>> fit_numeric("time", [np.array([1.7e9 + 1, 1.7e9 + 3])]).offset
+    1700000002.0
     """
-    for values in tasks:
-        present = values[~np.isnan(values)][:MEDIAN_ROWS]
-        if len(present):
-            return _moved(present)
-    raise AssertionError("a column of numbers has a number")
-
-
-def _moved(numbers: np.ndarray) -> Middle:
-    """Say by what to move and stretch numbers; ordinary ones stay as they are."""
-    median = float(np.median(numbers))
-    low, high = np.quantile(numbers, (0.05, 0.95))
+    present = (values[~np.isnan(values)][:MEDIAN_ROWS] for values in tasks)
+    first = next(values for values in present if len(values))
+    median = float(np.median(first))
+    low, high = np.quantile(first, (0.05, 0.95))
     spread = float(high - low)
     far = abs(median) > max(LEAST_FAR, FAR * spread)
     size = spread or abs(median)
     # A power of two: only the exponent changes, no digit is lost.
     strange = size and not ORDINARY[0] <= size <= ORDINARY[1]
     scale = 2.0 ** -round(math.log2(size)) if strange else 1.0
-    return Middle(median, median if far else 0.0, scale)
+    return Numeric(name, median, median if far else 0.0, scale)
 
 
 def first_categories(tasks: Iterable[Counter[str]], limit: int = MAX_CATEGORIES) -> tuple[str, ...]:

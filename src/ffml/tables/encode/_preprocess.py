@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.tables._columns import as_matrix, as_table, refuse_sparse
@@ -207,12 +208,7 @@ class Preprocessor:
 
 def _fitted(name: str, values: Any, tasks: Iterable[np.ndarray]) -> Encoder:
     """Learn a column that is in memory; ``tasks`` are the rows of each."""
-    import pyarrow as pa
-
     column = ColumnFit(name)
     values = values.combine_chunks()
     kept = column.add(column.typed(values), values)
-    return column.finish(
-        [kept[rows] if isinstance(kept, np.ndarray) else kept.take(pa.array(rows))]
-        for rows in tasks
-    )
+    return column.finish([kept.take(pa.array(rows))] for rows in tasks)

@@ -3,17 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pyarrow as pa
 
 from ffml.base import FFMLError
-from ffml.tables._labels import MAX_GROUPS, needs_positive
+from ffml.tables._labels import MAX_GROUPS, must_say_positive
 from ffml.tables._time import UNCLEAR, parse_time, time_texts
 from ffml.tables._values import role_texts
 from ffml.tables.sources._source import BATCH_ROWS, Source
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 MAX_VALUES = 5
 LABELS = ("label", "labels", "target", "y", "ytrue", "outcome", "class", "response", "decision")
@@ -41,7 +39,7 @@ def look(source: Source) -> dict[str, ColumnLook]:
     return {name: _look_at(batch.column(name), name) for name in source.columns}
 
 
-def _look_at(values: "pa.Array", name: str) -> ColumnLook:
+def _look_at(values: pa.Array, name: str) -> ColumnLook:
     times: list[str] = []
     try:
         texts = role_texts(values, name, "any").slice(0, BATCH_ROWS).drop_null().unique()
@@ -124,7 +122,7 @@ def guess_roles(
     if not groups:
         groups = (fill("sensitive", "sensitive (whose groups are compared)"),)
     label = label or fill("label", "the label")
-    if label in looks and positive is None and needs_positive(looks[label].values):
+    if label in looks and positive is None and must_say_positive(label, looks[label].values):
         questions.append(Question("positive", "favourable", looks[label].values))
     task = task or source.task
     if task is None:

@@ -7,19 +7,17 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
 
 from ffml.base import FFMLError
 from ffml.tables._columns import refuse_twins
-from ffml.tables.sources._source import file_digest, unreadable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from ffml.tables.sources._source import FileSource, unreadable
 
 SEPARATORS = (",", ";", "\t", "|")
 # What stands for "no value", beside an empty cell.
@@ -38,33 +36,23 @@ class Sample(NamedTuple):
     has_rows: bool
 
 
-@dataclass(frozen=True)
-class CsvSource:
+class CsvSource(FileSource):
     """A CSV file in UTF-8 (with or without byte order mark), perhaps gzipped.
 
     The first row names the columns. The separator is the one of comma, semicolon, tab and bar
     that cuts the first rows most evenly. Spaces around a value are dropped.
     """
 
-    path: Path
-    parse: bool = field(default=True, init=False)
-    task: None = field(default=None, init=False)
-    has_header: bool = field(default=True, init=False)
-
-    @property
-    def name(self) -> str:
-        """The path as it was given."""
-        return str(self.path)
+    parse = True
+    first_row = 2
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The header; a column without a name is left out, since pandas writes its index so."""
         return tuple(name for name in self._sample.header if name)
 
-    def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns as texts, missing ones as nulls."""
-        import pyarrow as pa
-
         if not self._sample.has_rows:
             return
         places = [str(self._sample.header.index(column)) for column in columns]
@@ -80,12 +68,8 @@ class CsvSource:
             raise _refusal(self.name, self._with_row(error)) from error
         self._refuse_open_quote(end)
 
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the file's bytes."""
-        return file_digest(self.path)
-
     @cached_property
-    def _sample(self) -> "Sample":
+    def _sample(self) -> Sample:
         """Look at the beginning of the file."""
         try:
             with self._open() as stream:
@@ -96,8 +80,6 @@ class CsvSource:
 
     def _with_row(self, error: Exception) -> str:
         """Return what Arrow says; in which row, it knows only if one thread reads."""
-        import pyarrow as pa
-
         try:
             with self._open() as stream:
                 for _ in self._reader(stream, ["0"], threads=False):
@@ -107,9 +89,6 @@ class CsvSource:
         return str(error)
 
     def _reader(self, stream: Any, places: list[str], threads: bool = True) -> Any:
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         return arrow_csv.open_csv(
             stream,
             read_options=arrow_csv.ReadOptions(
@@ -140,8 +119,6 @@ class CsvSource:
             raise FFMLError(f"{self.name} ends inside a quoted value; close the quote")
 
     def _open(self) -> Any:
-        import pyarrow as pa
-
         compression = "gzip" if self.path.suffix == ".gz" else None
         try:
             return pa.input_stream(str(self.path), compression=compression)
@@ -188,10 +165,8 @@ def _evenness(text: str, separator: str) -> tuple[float, int]:
     return (even, widths[0]) if widths[0] > 1 else (0.0, 1)
 
 
-def _gathered(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Put batches together until they are large enough."""
-    import pyarrow as pa
-
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
@@ -202,11 +177,8 @@ def _gathered(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]"
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
-def _cleaned(values: "pa.Array") -> "pa.Array":
+def _cleaned(values: pa.Array) -> pa.Array:
     """Drop spaces around values; where there were any, look again for what is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     trimmed = pc.utf8_trim_whitespace(values)
     if _num_bytes(trimmed) == _num_bytes(values):
         return values
@@ -214,7 +186,7 @@ def _cleaned(values: "pa.Array") -> "pa.Array":
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
 
-def _num_bytes(values: "pa.Array") -> int:
+def _num_bytes(values: pa.Array) -> int:
     """Return how long all texts are together."""
     if not len(values):
         return 0

@@ -4,58 +4,90 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError
 from ffml.tables._values import BadValue
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 BATCH_ROWS = 65536
 
 
-class Source(Protocol):
-    """A table too large for memory, perhaps."""
+class Source:
+    """A table, perhaps larger than memory."""
 
-    @property
-    def name(self) -> str:
-        """What to call the table in messages; never holds a password."""
+    name: str  # what to call the table in messages; never holds a password
+    parse = False  # whether numbers come as texts (CSV)
+    task: str | None = None  # the column of tasks that the source itself brings (a folder)
+    first_row = 1  # the number of the first row: 2 below a header
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """All columns."""
+        raise NotImplementedError
 
     @property
-    def parse(self) -> bool:
-        """Whether values come as texts that may be numbers (CSV)."""
+    def files(self) -> "tuple[Source, ...]":
+        """The tables that rows are counted in: the files of a folder."""
+        return (self,)
 
-    @property
-    def task(self) -> str | None:
-        """The column of tasks that the source itself brings, if any (a folder)."""
-
-    @property
-    def has_header(self) -> bool:
-        """Whether the first row names the columns, so that rows count from 2."""
-
-    def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns from the first row on, in batches of bounded size."""
+        raise NotImplementedError
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the data: of a file's bytes or of a query's rows."""
+        raise NotImplementedError
 
 
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise unreadable(path, error) from error
+class FileSource(Source):
+    """A file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, str(path)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the file's bytes."""
+        try:
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise unreadable(self.path, error) from error
+
+
+class WithColumn(Source):
+    """A table and one more column, which has one value in all rows, or none."""
+
+    def __init__(self, source: Source, column: str, value: str | None) -> None:
+        self._source, self._column, self._value = source, column, value
+        self.name, self.parse, self.task = source.name, source.parse, source.task
+        self.first_row = source.first_row
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The table's columns and the new one."""
+        return (*self._source.columns, self._column)
+
+    @property
+    def files(self) -> tuple[Source, ...]:
+        """The table's files."""
+        return self._source.files
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns."""
+        own = [name for name in columns if name != self._column]
+        for batch in self._source.batches(own):
+            arrays = dict(zip(own, batch.columns, strict=True))
+            arrays[self._column] = pa.repeat(pa.scalar(self._value, pa.string()), len(batch))
+            yield pa.RecordBatch.from_arrays([arrays[c] for c in columns], names=list(columns))
+
+    def fingerprint(self) -> str:
+        """Return the table's SHA-256."""
+        return self._source.fingerprint()
 
 
 def unreadable(path: Path, error: OSError) -> FFMLError:
@@ -75,7 +107,7 @@ class Place(NamedTuple):
 
 @contextmanager
 def located(source: Source) -> Iterator[None]:
-    """Say in which row a value is that turns out to be bad."""
+    """Add the row of a bad value to the message about it."""
     try:
         yield
     except BadValue as error:
@@ -90,17 +122,17 @@ def located(source: Source) -> Iterator[None]:
 
 
 def _place(source: Source, error: BadValue) -> Place | None:
-    """Go through the column once more; nobody waits for a message."""
+    """Read the column once more: only a refused table pays for it."""
     first: Place | None = None
-    for part in getattr(source, "files", (source,)):
-        file = part.name if part is not source else ""
-        row = 2 if part.has_header else 1
+    for part in source.files:
+        row = part.first_row
         for batch in part.batches([error.column]):
             bad = np.flatnonzero(error.is_bad(batch.column(0)))
             if first is not None:
                 first = first._replace(more=first.more + len(bad))
             elif len(bad):
                 value = batch.column(0)[int(bad[0])].as_py()
+                file = part.name if part.name != source.name else ""
                 first = Place(value, row + int(bad[0]), file, len(bad) - 1)
             row += len(batch)
     return first

@@ -5,12 +5,10 @@ Nothing is left behind however the process ends: the system frees the file with 
 
 import tempfile
 import weakref
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from ffml.base import FFMLError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MEMORY_BYTES = 1 << 23  # before the file is made
 
@@ -32,10 +30,8 @@ class Spool:
         self._places: list[tuple[int, int]] = []  # start and size of each batch
         self._end = 0
 
-    def append(self, batch: "pa.RecordBatch") -> int:
+    def append(self, batch: pa.RecordBatch) -> int:
         """Set a batch aside and return its number."""
-        import pyarrow as pa
-
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
@@ -50,10 +46,8 @@ class Spool:
         self._end += buffer.size
         return len(self._places) - 1
 
-    def read(self, number: int) -> "pa.RecordBatch":
+    def read(self, number: int) -> pa.RecordBatch:
         """Return a batch that was set aside."""
-        import pyarrow as pa
-
         start, size = self._places[number]
         self._file.seek(start)
         with pa.ipc.open_stream(self._file.read(size)) as reader:

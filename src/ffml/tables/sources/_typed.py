@@ -3,34 +3,21 @@
 import hashlib
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from ffml.base import FFMLError
 from ffml.tables._columns import as_table, refuse_broken, refuse_twins, without_index
-from ffml.tables.sources._source import BATCH_ROWS, file_digest, unreadable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from ffml.tables.sources._source import BATCH_ROWS, FileSource, Source, unreadable
 
 BUFFER_BYTES = 1 << 20  # of a column that is read; without, a whole row group is in memory
 
 
-@dataclass(frozen=True)
-class ParquetSource:
-    """A Parquet file; columns keep their types."""
-
-    path: Path
-    parse: bool = field(default=False, init=False)
-    task: None = field(default=None, init=False)
-    has_header: bool = field(default=False, init=False)
-
-    @property
-    def name(self) -> str:
-        """The path as it was given."""
-        return str(self.path)
+class ParquetSource(FileSource):
+    """A Parquet file."""
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -40,10 +27,8 @@ class ParquetSource:
         refuse_twins(names)
         return tuple(without_index(names))
 
-    def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns in batches."""
-        import pyarrow as pa
-
         with self._open() as file:
             try:
                 for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
@@ -52,14 +37,7 @@ class ParquetSource:
             except (pa.ArrowException, OSError) as error:
                 raise self._damaged(error) from error
 
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the file's bytes."""
-        return file_digest(self.path)
-
-    def _open(self) -> Any:
-        import pyarrow as pa
-        from pyarrow import parquet
-
+    def _open(self) -> parquet.ParquetFile:
         try:
             return parquet.ParquetFile(self.path, buffer_size=BUFFER_BYTES, pre_buffer=False)
         except pa.ArrowInvalid as error:
@@ -72,23 +50,18 @@ class ParquetSource:
         return FFMLError(f"{self.name} is not a whole Parquet file ({reason}); write it again")
 
 
-class FrameSource:
-    """A data frame; its columns have types, so that texts are not read as numbers."""
+class FrameSource(Source):
+    """A table in memory: a pandas or polars data frame, an Arrow table."""
 
-    parse = False
-    task = None
-    has_header = False
+    def __init__(self, data: Any, name: str = "the data frame") -> None:
+        self.name, self._table = name, as_table(data)
 
-    def __init__(self, data: Any, name: str) -> None:
-        self.name = name
-        self._table = as_table(data)
-
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """All columns."""
         return tuple(self._table.column_names)
 
-    def batches(self, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Cut some columns into batches of bounded size."""
         chosen = self._table.select(list(columns)).combine_chunks()
         for batch in chosen.to_batches(max_chunksize=BATCH_ROWS):
@@ -97,24 +70,19 @@ class FrameSource:
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the columns, in Arrow's format."""
-        import pyarrow as pa
-
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self._table.schema.remove_metadata()) as writer:
             writer.write_table(self._table.combine_chunks().replace_schema_metadata())
         return hashlib.sha256(sink.getvalue()).hexdigest()
 
 
-class ExcelSource(FrameSource):
+class ExcelSource(FileSource, FrameSource):
     """The first sheet of an Excel file; its first row names the columns."""
 
-    has_header = True
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.name = path, str(path)
+    first_row = 2
 
     @cached_property
-    def _table(self) -> "pa.Table":  # type: ignore[override]
+    def _table(self) -> pa.Table:  # type: ignore[override]
         import pandas as pd
 
         try:
@@ -133,7 +101,3 @@ class ExcelSource(FrameSource):
             raise FFMLError(
                 f"{self.name} cannot be read as Excel ({reason}); save the sheet as .csv"
             ) from error
-
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the file's bytes."""
-        return file_digest(self.path)

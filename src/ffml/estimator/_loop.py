@@ -16,6 +16,7 @@ from ffml.online.loop import start
 from ffml.online.state import Loop, LoopState
 from ffml.recipe.build import Built, build_loop, check_config
 from ffml.recipe.config import RunConfig, configure_run
+from ffml.recipe.policy import OPTIONS, options_of, policy_of
 from ffml.recipe.sharing import shared_functions
 from ffml.tables import Preprocessor
 from ffml.tables.scaling import RunningScaler
@@ -32,6 +33,7 @@ _PARAMETERS = {
     "validation_fraction": "validation_fraction",
     "seed": "random_state",
     "decide_with_groups": "decide_with_groups",
+    "policy": "approve=, cost= or threshold",
 }
 _DEFAULTS = {f.name: getattr(RunConfig(""), f.name) for f in fields(RunConfig)}
 _INAPPLICABLE = (
@@ -48,6 +50,8 @@ def configure(parameters: Mapping[str, Any]) -> RunConfig:
     if given["min_ratio"] is not None and given["max_gap"] == _DEFAULTS["max_gap"]:
         given["max_gap"] = None
     given["seed"] = _seed(given.pop("random_state"))
+    if policy := policy_of({name: given.pop(name) for name in OPTIONS}):
+        given["policy"] = policy
     if given["shots"] is None:
         given.pop("shots")  # that of the method
     wrappers = given.pop("wrappers")
@@ -58,7 +62,7 @@ def configure(parameters: Mapping[str, Any]) -> RunConfig:
         if name in _PARAMETERS:
             raise FFMLError(f"settings holds {name!r}; pass {_PARAMETERS[name]}= instead")
         if name in _INAPPLICABLE:
-            raise FFMLError(f"settings holds {name!r}, which a classifier has not; leave it out")
+            raise FFMLError(f"{name!r} is not a setting of FairMetaClassifier; leave it out")
     # An estimator of the caller's own may change once this one is fitted: keep a copy.
     settings = {k: clone(v, safe=False) if hasattr(v, "fit") else v for k, v in settings.items()}
     config = configure_run("", given | settings)
@@ -107,6 +111,7 @@ def parameters_of(config: RunConfig) -> dict[str, Any]:
         "settings": settings or None,
         "random_state": config.seed,
         "decide_with_groups": config.decide_with_groups,
+        **options_of(config.policy),
     }
 
 
