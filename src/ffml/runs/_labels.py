@@ -9,7 +9,7 @@ from ffml.online.judge import Decided, judge_decisions
 from ffml.online.learn import learn_due
 from ffml.online.loop import absorb
 from ffml.online.state import LoopState
-from ffml.online.waiting import Waiting, enough_labels
+from ffml.online.waiting import Waiting
 from ffml.runs._answer import keep_alarms
 from ffml.runs._rounds import judged_again, round_document
 from ffml.runs._session import Session
@@ -90,7 +90,7 @@ def _absorbed(
 ) -> tuple[LoopState, tuple[str, ...]]:
     """Learn from people who were decided about one by one, once enough of them have a label."""
     task, decided = open_task(session, row)
-    if not enough_labels(task.y, session.loop.shots):
+    if not Waiting(row.round, task, decided).is_due(row.round, 0, session.loop.shots):
         return state, ()
     after, record = absorb(session.loop, state, task, decided)
     waits = any(one.round == after.round and not one.learned for one in after.waiting)
