@@ -9,13 +9,11 @@ from ffml.base import FFMLError
 from ffml.cli import compare, export, reproduce, serve, tune
 from ffml.cli._audit import audit
 from ffml.cli._data import check, inspect, predict
-from ffml.cli._label import label
-from ffml.cli._ledger import decide, forget, promote, replay, report, verify
+from ffml.cli._later import label, update
+from ffml.cli._ledger import decide, forget, promote, replay, report, upgrade, verify
 from ffml.cli._listings import datasets, methods, notions
 from ffml.cli._options import run
 from ffml.cli._start import start
-from ffml.cli._update import update
-from ffml.cli._upgrade import upgrade
 
 app = typer.Typer(
     name="ffml",

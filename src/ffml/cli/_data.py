@@ -148,7 +148,7 @@ def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
 
 
 def check(
-    run: Annotated[str, typer.Argument(help="A run: its folder or address.")],
+    run: shared.RunArgument,
     max_gap: shared.MaxGap = None,
     min_ratio: shared.MinRatio = None,
     notion: shared.Notion = None,
