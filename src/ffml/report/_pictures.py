@@ -10,11 +10,11 @@ from ffml import metrics
 from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked, column_alarms
 from ffml.metrics.phrases import asked_words, in_points, were_decided
+from ffml.metrics.rates import Z, wilson
 from ffml.report._view import RunView
 from ffml.report.charts import Line, Moved, Span, forest_figure, line_figure, moved_figure
 from ffml.report.numbers import number, points
 
-Z = 1.96
 Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
 
 
@@ -59,20 +59,6 @@ def group_pictures(
                 )
             )
     return drawn
-
-
-def wilson(chosen: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's 95 % interval of a rate; NaN of nobody.
-
-    >>> low, high = wilson(np.array([50]), np.array([100]))
-    >>> low.round(2).tolist(), high.round(2).tolist()
-    ([0.4], [0.6])
-    """
-    people = np.where(people > 0, people, np.nan)
-    rate, weight = chosen / people, Z**2 / people
-    middle = (rate + weight / 2) / (1 + weight)
-    reach = np.sqrt(rate * (1 - rate) * weight + weight**2 / 4) / (1 + weight)
-    return middle - reach, middle + reach
 
 
 def _rates(

@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from ffml.runs import run as start_run
 from ffml.service import _learner
-from ffml.service.app import Served, create_app
+from ffml.service._served import Served
+from ffml.service.app import create_app
 from ffml.service.server import Server
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def play(host: str, port: int, ready: Callable[[str], None], pace: float = 0.15)
     with tempfile.TemporaryDirectory(prefix="ffml-demo-") as folder:
         place = Path(folder) / NAME
         begin(place)
-        app = create_app({NAME: str(place)})
+        app = create_app({NAME: str(place)}, promote="auto")
         server = Server(app, host, port, lambda at: ready(f"{at}/runs/{NAME}/page"))
         asyncio.run(_both(server, app.state.runs[NAME], pace))
 
