@@ -14,7 +14,7 @@ from ffml.report import RunView, report_text
 from ffml.report.files import GROUPS, ROUNDS, TIMINGS
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
-CHARTS = ["rates-0", "gaps-0", "evidence-0", "reliability"]
+CHARTS = ["rates-0", "gaps-0", "evidence-0"]
 RESEARCH = ["dp", "eo", "accuracy", "loss"]
 CONSTRAINTS = ["constraint", "multiplier", "violation", "clipped-violation"]
 SEX = {"name": "sex", "groups": ["Female", "Male"]}
@@ -113,7 +113,7 @@ def make_run(
             row[f"violation:{constraint}"] = total[i]
             row[f"clipped_violation:{constraint}"] = clipped[i]
         word = "no" if t in undefined else "only" if t in collapsed else ""
-        reason = f"{word} positive decisions" if word else "a label is missing; another too"
+        reason = f"{word} favourable decisions" if word else "a label is missing; another too"
         missing = [metric for metric in ("dp", "eo") if np.isnan(values[metric])]
         row["undefined"] = "; ".join(f"{metric}: {reason}" for metric in missing)
         rounds.append(row)
@@ -129,10 +129,6 @@ def make_run(
     summary = {"status": status, "rounds": num_rounds, "seconds": 51.25}
     numbers = [{k: v for k, v in row.items() if not isinstance(v, str)} for row in rounds]
     summary["all"] = summarise(numbers)["all"]["columns"]
-    pooled = {"dp": 0.871, "dp_low": 0.84, "dp_high": 0.902, "eo": 0.8, "eo_low": 0.7}
-    pooled |= {"eo_high": 0.9, "disc": 0.064, "disc_low": 0.05, "disc_high": 0.078}
-    pooled |= {"accuracy": 0.7, "balanced_accuracy": 0.702, "balanced_accuracy_low": 0.69}
-    summary["pooled"] = pooled | {"balanced_accuracy_high": 0.71}
     schema = tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in columns)
     tables = make_tables(groups, columns, num_rounds)
     summary["by_column"] = plain(by_column(tables, schema))

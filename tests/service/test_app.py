@@ -131,15 +131,14 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("body", BAD, ids=range(len(BAD)))
-def test_bad_input_is_refused_in_one_line_and_leaves_nothing(folder, client, body):
+def test_bad_input_is_refused_in_one_line_and_leaves_nothing(folder, client):
     before = written(folder)
-    reply = client.post(
-        "/runs/loans/decide", content=json.dumps(body), headers={"content-type": "application/json"}
-    )
-    assert reply.status_code == 400, reply.text
-    assert len(reply.json()["error"].splitlines()) == 1
-    assert str(folder) not in reply.text
+    headers = {"content-type": "application/json"}
+    for body in BAD:
+        reply = client.post("/runs/loans/decide", content=json.dumps(body), headers=headers)
+        assert reply.status_code == 400, reply.text
+        assert len(reply.json()["error"].splitlines()) == 1
+        assert str(folder) not in reply.text
     assert written(folder) == before
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from ffml.base import FFMLError
 from ffml.tables import open_data, open_table, public_url
-from ffml.tables.sources._folder import FILE
+from ffml.tables.sources._open import FILE
 
 ROWS = [("1.5", "Zoë, née Ünal"), ("2", 'says "hi"'), (None, "two\nlines"), ("-3e2", None)]
 

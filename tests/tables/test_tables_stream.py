@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ffml.base import FFMLError
-from ffml.tables import Preprocessor, open_data, open_table, table_stream
+from ffml.tables import Known, Preprocessor, open_data, open_table, table_stream
 from ffml.tables.scaling import RunningScaler
 
 
@@ -257,11 +257,12 @@ def test_rows_without_a_label_are_people_to_be_decided_about(tmp_path, kind, id,
 
 def test_a_preprocessor_from_before_is_used(tmp_path):
     frame = people()
-    learned = table_stream(as_csv(frame, tmp_path), **ROLES).preprocessor
+    first = table_stream(as_csv(frame, tmp_path), **ROLES)
+    known = Known(first.preprocessor, first.schema.sensitive, first.labels)
     later = frame.assign(job="pilot", shoe=42)
     with pytest.warns(UserWarning, match="columns not seen at fitting are ignored: 'shoe'"):
-        stream = table_stream(as_csv(later, tmp_path), **ROLES, preprocessor=learned)
-    assert stream.preprocessor == learned
+        stream = table_stream(as_csv(later, tmp_path), **ROLES, known=known)
+    assert stream.preprocessor == first.preprocessor
     assert not any(task.x[:, 2:].any() for task in stream.tasks())
     for name, changed in {
         "no column 'age', which was there": frame.drop(columns="age"),
@@ -269,7 +270,7 @@ def test_a_preprocessor_from_before_is_used(tmp_path):
     }.items():
         roles = ROLES if "no column" in name else {**ROLES, "sensitive": "job"}
         with pytest.raises(FFMLError, match=name):
-            table_stream(as_csv(changed, tmp_path), **roles, preprocessor=learned)
+            table_stream(as_csv(changed, tmp_path), **roles, known=known)
 
 
 def test_csv_and_parquet_make_the_same_preprocessor(tmp_path):

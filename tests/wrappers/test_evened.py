@@ -222,7 +222,7 @@ def test_labels_of_one_kind_and_missing_groups_are_survived(schema):
 def test_it_looks_at_the_columns_that_features_add(schema):
     loop = make_loop(schema, evened(partial(leader, shots=20), shots=20), 0.05, boosted(schema))
     rounds = [loop.step(random_task(i, 300, schema, bias=1.5)) for i in range(6)]
-    assert loop.memory.tasks[0].x.shape[1] == 5 and loop.state.features.labels.known
+    assert loop.memory.tasks[0].x.shape[1] == 6 and loop.state.features.labels.known
     assert loop.state.learner.known.membership.weights.shape == (7, 1)
     assert abs(mean_gap(rounds[3:])) < 0.12
 

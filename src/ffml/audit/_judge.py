@@ -8,10 +8,11 @@ import numpy as np
 from ffml import metrics
 from ffml.audit.gate import Finding, limits
 from ffml.audit.gate._asked import notion_findings
-from ffml.base import FFMLError, Ratio
+from ffml.base import FFMLError, Ratio, SensitiveColumn
 from ffml.metrics import NOTIONS, GapAlarm, GapStatistics
 from ffml.metrics.alarm import column_alarms
 from ffml.metrics.answer import answer
+from ffml.metrics.facts import pooled_metrics
 from ffml.metrics.labels import measurable
 from ffml.metrics.phrases import favourable_words
 from ffml.tables import Decisions
@@ -103,7 +104,7 @@ def audit_decisions(decisions: Decisions, limits: Limits) -> Audit:
             ColumnAudit(
                 column.name,
                 group_rows(counts.sum(0), column.groups, decisions.labelled_rows > 0),
-                _ratios(counts, column.groups, notions),
+                _ratios(counts, column, notions),
                 {
                     n: metrics.gap_statistics(counts, column.groups, n, by_task=by_task)
                     for n in notions
@@ -127,9 +128,9 @@ def group_rows(table: np.ndarray, groups: tuple[str, ...], labelled: bool) -> li
 
 
 def _ratios(
-    counts: np.ndarray, groups: tuple[str, ...], notions: list[str]
+    counts: np.ndarray, column: SensitiveColumn, notions: list[str]
 ) -> dict[str, tuple[float, float, float]]:
-    values = metrics.judge(counts.sum(0), groups).values
+    values = pooled_metrics(counts, column)
     return {
         metric: (values[metric], values[f"{metric}_low"], values[f"{metric}_high"])
         for metric, notion in (("dp", DEFAULT_NOTION), ("eo", "equalized-odds"))

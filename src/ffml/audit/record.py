@@ -68,8 +68,7 @@ class RunRecord(NamedTuple):
     @property
     def favourable(self) -> str:
         """The favourable outcome in the user's words."""
-        data = self.config["data"]
-        return favourable_words(data.get("label"), (data.get("roles") or {}).get("positive"))
+        return favourable_of(self.config)
 
     @property
     def policy(self) -> str:
@@ -111,6 +110,12 @@ class RunRecord(NamedTuple):
             for name, people in self.counts.unknown.items()
             if people
         ]
+
+
+def favourable_of(config: Mapping[str, Any]) -> str:
+    """Name the favourable outcome of a run in the user's words."""
+    data = config["data"]
+    return favourable_words(data.get("label"), (data.get("roles") or {}).get("positive"))
 
 
 def read_record(store: Store) -> RunRecord:

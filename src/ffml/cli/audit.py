@@ -14,7 +14,6 @@ from ffml.cli.shared import OUTPUT, TABLE, option
 if TYPE_CHECKING:
     from ffml.tables import Source
 
-WHAT = "What is asked"
 MORE = ("intersect", "drop_missing", "date_format")
 
 
@@ -56,29 +55,11 @@ def audit(
             metavar="NAME=VALUE",
         ),
     ] = None,
-    max_gap: Annotated[
-        float | None,
-        option(WHAT, "Largest gap in decision rates (0.05: 5 points).", metavar="GAP"),
-    ] = None,
-    min_ratio: Annotated[
-        float | None,
-        option(WHAT, "Smallest share of the highest rate that the lowest is.", metavar="RATIO"),
-    ] = None,
-    notion: Annotated[
-        str | None,
-        option(
-            WHAT,
-            "Whom these two compare: demographic-parity (everybody; the default), "
-            "equal-opportunity or equalized-odds.",
-            metavar="NOTION",
-        ),
-    ] = None,
-    min_dp: Annotated[
-        float | None, option(WHAT, "As --min-ratio, of everybody.", metavar="RATIO")
-    ] = None,
-    min_eo: Annotated[
-        float | None, option(WHAT, "As --min-ratio, of those of each label.", metavar="RATIO")
-    ] = None,
+    max_gap: shared.MaxGap = None,
+    min_ratio: shared.MinRatio = None,
+    notion: shared.Notion = None,
+    min_dp: shared.MinDp = None,
+    min_eo: shared.MinEo = None,
     out: Annotated[
         Path | None,
         option(OUTPUT, "Folder for report.html, audit.json and groups.csv.", metavar="DIR"),

@@ -44,7 +44,7 @@ def _group_table(column: ColumnAudit) -> Table:
     )
     rates = [name for name in RATES if name in column.groups[0]]
     table.add_column("group")
-    for title in ("rows", "positive", *(RATES[name] for name in rates)):
+    for title in ("rows", "favourable", *(RATES[name] for name in rates)):
         table.add_column(title, justify="right")
     for row in column.groups:
         shown = [_number(row[name]) for name in rates]

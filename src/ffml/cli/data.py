@@ -122,7 +122,7 @@ def predict(
     source = open_data(table, query)
     scorer = prepare(saved, source if together else None, support, policy)
     warned: list[str] = []
-    batches = predict_table(saved, scorer.decide, source, keep or (), warned)
+    batches = predict_table(scorer, source, keep or (), warned)
     if to is not None:
         batches = write_to_database(batches, to, to_table)
     rows = write_decisions(batches, out)
@@ -149,25 +149,11 @@ def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
 
 def check(
     run: Annotated[str, typer.Argument(help="A run: its folder or address.")],
-    max_gap: Annotated[
-        float | None,
-        typer.Option(help="Largest gap between any two groups' decision rates (0.05: 5 points)."),
-    ] = None,
-    min_ratio: Annotated[
-        float | None,
-        typer.Option(help="Smallest share of the highest rate that the lowest is."),
-    ] = None,
-    notion: Annotated[
-        str | None,
-        typer.Option(
-            help="Whom these two compare: demographic-parity (everybody; the default), "
-            "equal-opportunity or equalized-odds."
-        ),
-    ] = None,
-    min_dp: Annotated[float | None, typer.Option(help="As --min-ratio, of everybody.")] = None,
-    min_eo: Annotated[
-        float | None, typer.Option(help="As --min-ratio, of those of each label.")
-    ] = None,
+    max_gap: shared.MaxGap = None,
+    min_ratio: shared.MinRatio = None,
+    notion: shared.Notion = None,
+    min_dp: shared.MinDp = None,
+    min_eo: shared.MinEo = None,
     max_violation: Annotated[
         float | None, typer.Option(help="Largest mean of max(|gap| - ε, 0) over the rounds.")
     ] = None,

@@ -1,6 +1,7 @@
 """Commands on a run's ledger: ``decide``, ``report``, ``verify``, ``replay`` and others."""
 
 import json
+from collections import deque
 from pathlib import Path
 from typing import Annotated
 
@@ -32,21 +33,22 @@ def decide(
 
     Whoever was decided about in the same task before gets the same decision again.
     """
+    from ffml.audit.record import favourable_of
+    from ffml.metrics.phrases import hundred, were_decided
     from ffml.runs import open_run
     from ffml.runtime import configure
-    from ffml.scoring.table import add_to_database, write_frame
+    from ffml.scoring.table import frame_batches, write_decisions, write_to_database
 
     configure(devices=1)
     opened = open_run(run)
     frame = opened.decide(people, task=task, query=query, support=support)
     if out is not None:
-        write_frame(frame, out)
+        write_decisions(frame_batches(frame), out)
     if to is not None:
-        add_to_database(frame, to, table)
+        deque(write_to_database(frame_batches(frame), to, table), maxlen=0)
     tasks = ", ".join(dict.fromkeys(frame["task"]))
-    said = (
-        f"{len(frame):,} decisions ({tasks}), {100 * frame['decision'].mean():.1f} of 100 positive"
-    )
+    whom = were_decided(favourable_of(opened.config)).removeprefix("were ")
+    said = f"{len(frame):,} decisions ({tasks}), {hundred(frame['decision'].mean())} {whom}"
     if json_output:
         typer.echo(frame.to_json(orient="records"))
     else:
@@ -58,11 +60,16 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="Where to write the page. (default: the run's folder)")
     ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(help="Another run about the same people, to be shown beside this one."),
+    ] = None,
 ) -> None:
     """Write the report of a run, and its other files if they are missing or stale."""
     from ffml.runs import open_run
 
-    typer.echo(f"Report: {open_run(run).report(out)}")
+    others = [open_run(one, write=False) for one in beside or ()]
+    typer.echo(f"Report: {open_run(run).report(out, beside=others)}")
 
 
 def verify(

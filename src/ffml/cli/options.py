@@ -41,8 +41,8 @@ def run(
         list[str] | None,
         option(
             WHAT,
-            "In place of --max-gap: what share of the higher rate of positive decisions the lower "
-            "one is at least. 0.8 is the four-fifths rule.",
+            "In place of --max-gap: what share of the higher rate of favourable decisions the "
+            "lower one is at least. 0.8 is the four-fifths rule.",
             metavar="RATIO",
         ),
     ] = None,

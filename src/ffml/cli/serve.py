@@ -67,6 +67,7 @@ def serve(
         typer.echo(f"serving {', '.join(named)} on {at}, also for a browser (stop with Ctrl-C)")
 
     set_up()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # once all is done, an end like any
     with suppress(KeyboardInterrupt):
         if workers == 1:
             Server(create_app(named, Limits(rate=each), promote, webhook), host, port, ready).run()

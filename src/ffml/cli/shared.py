@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 TABLE = "Your own table (columns with usual names are found without)"
+WHAT = "What is asked"
 POLICY = "Who is approved (one of these)"
 HOW = "How to learn"
 OUTPUT = "Output"
@@ -90,6 +91,27 @@ Threshold = Annotated[
         "balanced (errors at both labels count the same), or the least probability.",
         metavar="WHAT",
     ),
+]
+MaxGap = Annotated[
+    float | None,
+    option(WHAT, "Largest gap between any two groups' rates (0.05: 5 points).", metavar="GAP"),
+]
+MinRatio = Annotated[
+    float | None,
+    option(WHAT, "Smallest share of the highest rate that the lowest is.", metavar="RATIO"),
+]
+Notion = Annotated[
+    str | None,
+    option(
+        WHAT,
+        "Whom these two compare: demographic-parity (everybody; the default), equal-opportunity or "
+        "equalized-odds.",
+        metavar="NOTION",
+    ),
+]
+MinDp = Annotated[float | None, option(WHAT, "As --min-ratio, of everybody.", metavar="RATIO")]
+MinEo = Annotated[
+    float | None, option(WHAT, "As --min-ratio, of those of each label.", metavar="RATIO")
 ]
 Plugin = Annotated[
     list[Path] | None,

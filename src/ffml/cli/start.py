@@ -54,7 +54,7 @@ def start(
 
 def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     """Ask; what the table suggests is what Enter answers."""
-    from ffml.tables import needs_positive
+    from ffml.tables import must_say_positive
 
     files = source.task
     free = [column for column in looks if column != files]
@@ -67,7 +67,7 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     values = looks[label].values
     positive = _ask(
         f"2. Which value of {label} is the favourable one ({' or '.join(values)})?",
-        None if needs_positive(values) else values[-1],
+        None if must_say_positive(label, values) else values[-1],
         lambda text: _one_of(text, values) if looks[label].distinct <= len(values) else text,
     )
     sensitive = _ask(

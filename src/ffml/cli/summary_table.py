@@ -1,22 +1,15 @@
-"""What ends a run: the answer, then the means over rounds behind it."""
+"""What ends a run: the answer, and the rates by group."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ffml.metrics.phrases import UNDEFINED, known
 from ffml.metrics.words import now_lines
-from ffml.report.answer import rows, sentences
+from ffml.report.answer import decided_words, sentences
 from ffml.report.notes import useless_warning
-
-CAPTION = (
-    "Rates and gaps of the people decided are facts. The rule: the largest difference between any "
-    "two groups with its 95 % interval, if more people of the same kind came. Long-run gap: mean "
-    "of signed gaps. Typical gap: how far apart within a task, chance taken out."
-)
-MEANS = {"balanced accuracy": "balanced_accuracy", "accuracy": "accuracy", "loss": "loss"}
 
 
 def show_now(console: Console, summary: dict[str, Any], due: str = "") -> None:
@@ -26,60 +19,29 @@ def show_now(console: Console, summary: dict[str, Any], due: str = "") -> None:
 
 
 def show_summary(console: Console, summary: dict[str, Any]) -> None:
-    """Print the answer in words and as a table, and then what is behind it."""
+    """Print the answer in words, and the rates by group as a table."""
     console.print()
     for sentence in sentences(summary):
         console.print(sentence, highlight=False, markup=False)
-    table = Table(header_style="bold", caption=CAPTION, caption_justify="left")
-    table.add_column("everybody decided about", overflow="fold")
-    for name in ("so far", "now"):
-        table.add_column(name, justify="right")
-    for row in rows(summary):
-        table.add_row(*map(escape, row))
-    console.print(table)
-    _show_means(console, summary)
-
-
-def _show_means(console: Console, summary: dict[str, Any]) -> None:
-    """Print ratios with ceilings and means with deviations, and in how many judged rounds."""
-    table = Table(
-        title="Means over the rounds that could be measured",
-        title_justify="left",
-        header_style="bold",
-    )
-    for name in ("", "all rounds", "rounds"):
-        table.add_column(name, justify="right" if name else "left")
-    for column, found in summary["by_column"].items():
-        table.add_row(f"[bold]{escape(column)}[/bold]")
-        for row in _ratio_rows(found):
-            table.add_row(*row)
-        table.add_section()
-    for label, name in MEANS.items():
-        entry = summary["all"][name]
-        table.add_row(label, _mean(entry), f"{entry['defined']}/{summary['rounds']}")
-    console.print(table)
+    decided = decided_words(summary)
+    for column in summary["answer"]["notions"][0]["columns"]:
+        for fact in column["facts"]:
+            console.print(_rates(fact, decided))
     if warning := useless_warning(summary):
         console.print(f"warning: {warning}", style="yellow", highlight=False, soft_wrap=True)
-    elif count := summary["collapsed_rounds"]:
-        console.print(
-            f"In {count} round{'s' if count > 1 else ''} everyone got the same decision: "
-            "DP and EO are undefined there and left out.",
-            highlight=False,
-        )
 
 
-def _ratio_rows(found: dict[str, Any]) -> Iterator[list[str]]:
-    """Write the mean of DP and of EO, and what that is of the mean of their ceilings."""
-    for name in ("dp", "eo"):
-        entry = found[name]
-        rounds, share = f"{entry['defined']}/{found['rounds']}", entry["of_ceiling"]
-        yield [f"{name.upper()} ratio", _mean(entry), rounds]
-        of_ceiling = "–" if share is None else f"{100 * share:.0f} %"
-        yield [f"{name.upper()} of ceiling", of_ceiling, rounds]
-
-
-def _mean(entry: dict[str, Any]) -> str:
-    if entry["mean"] is None:
-        return "–"
-    spread = "" if entry["std"] is None else f" ± {entry['std']:.3f}"
-    return f"{entry['mean']:.3f}{spread}"
+def _rates(fact: dict[str, Any], decided: str) -> Table:
+    """Write people, rate and impact ratio of each group, the lowest first."""
+    table = Table(header_style="bold")
+    table.add_column(escape(fact["column"]), overflow="fold")
+    for name in ("people", decided, "of 100", "impact ratio"):
+        table.add_column(escape(name), justify="right")
+    groups = sorted(fact["groups"], key=lambda one: one["rate"] if known(one["rate"]) else 2.0)
+    highest = max((one["rate"] for one in groups if known(one["rate"])), default=0.0)
+    for one in groups:
+        ratio = f"{one['rate'] / highest:.3f}" if highest and known(one["rate"]) else UNDEFINED
+        share = f"{100 * one['rate']:.1f}" if known(one["rate"]) else UNDEFINED
+        counts = f"{one['people']:,}", f"{one['positives']:,}"
+        table.add_row(escape(one["group"]), *counts, share, ratio)
+    return table

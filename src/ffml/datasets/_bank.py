@@ -3,9 +3,8 @@
 from os import PathLike
 
 from ffml.base import Stream
-from ffml.datasets._dataset import Dataset
 from ffml.datasets._download import RemoteFile, fetch
-from ffml.datasets._people import people_stream
+from ffml.datasets._people import Dataset, people_stream
 
 FILE = RemoteFile(
     name="bank-additional-full.csv",

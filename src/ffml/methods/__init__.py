@@ -9,6 +9,7 @@ from typing import Any
 from ffml.base import Learner
 from ffml.methods._adp_olc import adp_olc
 from ffml.methods._fairlearn_refit import fairlearn_dp, fairlearn_eo
+from ffml.methods._fairsaoml import fairsaoml
 from ffml.methods._ffml import ffml
 from ffml.methods._gen_olc import gen_olc
 from ffml.methods._inner import INNER
@@ -25,6 +26,7 @@ METHODS: dict[str, Callable[..., Learner]] = {
     "leader": leader,
     "ffml": ffml,
     "m-ftml": m_ftml,
+    "fairsaoml": fairsaoml,
     "twp": twp,
     "ogdlc": ogdlc,
     "adp-olc": adp_olc,
@@ -46,6 +48,7 @@ PARTS: dict[str, Mapping[str, Callable[..., Any]]] = {
 DEFAULT_PARTS: dict[str, dict[str, str]] = {
     "ffml": {"inner": "primal-dual", "outer": "mean-over-tasks", "stop": "all-steps"},
     "m-ftml": {"inner": "gradient", "outer": "loss-only", "stop": "all-steps"},
+    "fairsaoml": {"inner": "primal-dual"},
 }
 
 __all__ = [
@@ -56,6 +59,7 @@ __all__ = [
     "adp_olc",
     "fairlearn_dp",
     "fairlearn_eo",
+    "fairsaoml",
     "ffml",
     "gen_olc",
     "leader",

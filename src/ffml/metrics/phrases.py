@@ -27,11 +27,11 @@ def were_decided(favourable: str) -> str:
     """Say that people got the favourable decision.
 
     >>> were_decided("approved"), were_decided("default = 0"), were_decided("")
-    ('were approved', "were decided 'default = 0'", 'were decided positively')
+    ('were approved', "were decided 'default = 0'", 'were decided favourably')
     """
     if favourable.isalpha() and favourable.endswith("ed"):
         return f"were {favourable}"
-    return f"were decided '{favourable}'" if favourable else "were decided positively"
+    return f"were decided '{favourable}'" if favourable else "were decided favourably"
 
 
 def policy_words(policy: str, favourable: str) -> str:
@@ -97,6 +97,17 @@ def hundred(rate: float | None) -> str:
     ('30.7 of 100', '–')
     """
     return f"{100 * rate:.1f} of 100" if known(rate) else UNDEFINED
+
+
+def percent(value: float) -> str:
+    """Write a probability; one that is not quite 0 or 1 does not look as if it were.
+
+    >>> percent(0.3071), percent(0.001), percent(0.999)
+    ('31 %', 'under 1 %', 'over 99 %')
+    """
+    if value < 0.005:
+        return "under 1 %"
+    return "over 99 %" if value > 0.995 else f"{100 * value:.0f} %"
 
 
 def in_points(value: float | None) -> str:

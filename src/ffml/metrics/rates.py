@@ -12,6 +12,7 @@ import numpy as np
 from ffml.base import Array, FFMLError
 
 Z = 1.96
+LABEL_WORDS = ("unfavourable label", "favourable label")
 UNKNOWN = 2  # where counts keep people whose label is not known
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ffml.base import Features, FFMLError, Learner, Problem, Schema, SensitiveColumn, Stream
 from ffml.border import at_least
@@ -52,7 +52,6 @@ def build(
     config: RunConfig,
     data_home: str | None = None,
     sql_url: str | None = None,
-    preprocessing: dict[str, Any] | None = None,
     source: Source | None = None,
     functions: Functions | None = None,
 ) -> Experiment:
@@ -70,7 +69,6 @@ def build(
         seed=config.seed,
         data_home=data_home,
         sql_url=sql_url,
-        preprocessing=preprocessing,
         source=source,
     )
     return assemble(config, stream, scaler, functions)

@@ -10,7 +10,6 @@ from ffml.base import FFMLError, Stream
 from ffml.datasets import DATASETS, find, load
 from ffml.kinds import refuse_other_kinds
 from ffml.tables import (
-    Preprocessor,
     Source,
     TableStream,
     guess_roles,
@@ -168,13 +167,11 @@ def open_stream(
     seed: int,
     data_home: str | None = None,
     sql_url: str | None = None,
-    preprocessing: dict[str, Any] | None = None,
     source: Source | None = None,
 ) -> tuple[Stream, RunningScaler | None]:
     """Open the stream of a run, and what standardises it if it does not come standardised.
 
-    A table's columns become features as ``preprocessing`` says (see `table_preprocessing`), or as
-    its first pass finds. A table or query that is open already (``source``) is not opened again.
+    A table or query that is open already (``source``) is not opened again.
     """
     if not is_table(data):
         if data in DATASETS and (given := [name for name in TABLE_OPTIONS if name in options]):
@@ -184,8 +181,6 @@ def open_stream(
         return load(data, seed=seed, data_home=data_home, **options), None
     _check_options(options)
     roles = {k: v for k, v in options.items() if k not in ("query", "url")}
-    if preprocessing is not None:
-        roles["preprocessor"] = Preprocessor.from_json(preprocessing)
     stream = table_stream(source or open_source(data, options, sql_url), **roles)
     return stream, RunningScaler.empty(stream.preprocessor.scaled)
 

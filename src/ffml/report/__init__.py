@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ffml.report._view import RunView
+from ffml.report._view import RunView, Score
 
 if TYPE_CHECKING:
     from ffml.audit import Audit
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RunView",
+    "Score",
     "decision_pictures",
     "model_card_text",
     "report_text",
@@ -32,11 +33,15 @@ def report_text(view: "RunView") -> str:
 
 def decision_pictures(record: "RunRecord", shown: slice = slice(None)) -> Sequence[str]:
     """Draw what was decided about whom, as the report does; of some tasks, without who changed."""
-    from ffml.report._pictures import group_pictures, moved_pictures
+    from ffml.report._pictures import evidence_pictures, moved_pictures, rate_pictures
 
-    said = (record.tables, record.columns, record.tasks, record.asked, record.favourable)
+    said = (record.tables, record.columns, record.tasks, record.asked)
     moved = record.moved if shown == slice(None) else {}
-    return [*group_pictures(*said, shown), *moved_pictures(moved, record.favourable)]
+    return [
+        *rate_pictures(*said, record.favourable, shown=shown),
+        *evidence_pictures(*said, shown),
+        *moved_pictures(moved, record.favourable),
+    ]
 
 
 def model_card_text(view: "RunView") -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,19 @@ class Table:
         return self._numbers[name]
 
 
+class Score(NamedTuple):
+    """People of one cell, label (-1: not known), decision and tenth of probability."""
+
+    groups: Mapping[str, str | None]  # by protected column
+    label: int
+    decision: int
+    tenth: int  # -1: no probability
+    people: int
+    total: float  # Σ p
+    lowest: float
+    highest: float
+
+
 @dataclass(frozen=True)
 class RunView:
     """All that the report knows about a run."""
@@ -60,6 +73,10 @@ class RunView:
     groups: Table
     timings: Table
     inputs: tuple[str, ...] = ()  # columns of someone's own table that predictions need
+    without: Mapping[str, np.ndarray] = field(default_factory=dict)  # counts without fairness
+    scores: tuple[Score, ...] = ()
+    stand_ins: Mapping[str, Any] = field(default_factory=dict)  # see `ffml.runs._inputs`
+    beside: tuple["RunView", ...] = ()  # other runs about the same people
 
     @classmethod
     def of(
@@ -80,9 +97,3 @@ class RunView:
         return [
             name.removeprefix(prefix) for name in self.rounds.columns if name.startswith(prefix)
         ]
-
-    def statistic(self, part: str, metric: str, key: str = "mean") -> float:
-        """Return one number of ``summary.json``, ``nan`` where it is missing or undefined."""
-        entry = self.summary.get(part, {}).get(metric)
-        value = entry[key] if isinstance(entry, dict) else entry
-        return float("nan") if value is None else float(value)

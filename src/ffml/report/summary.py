@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ffml import metrics
 from ffml.base import SensitiveColumn
 from ffml.metrics.answer import Asked, answer
 from ffml.metrics.by_column import by_column
@@ -57,7 +56,6 @@ def run_summary(
         ),
         "without_fairness": without_fairness(rounds, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
-        "pooled": pooled_metrics(tables, columns),
         "by_column": by_column(tables, tuple(columns), ceilings),
         "drift": drift_summary(rounds),
         "reliability": reliability(
@@ -121,12 +119,3 @@ def drift_summary(rounds: Sequence[Round]) -> list[dict[str, Any]]:
             entry |= {"round": record.round, "task": record.task}
             columns.setdefault(found, entry)["rounds"] += 1
     return list(columns.values())
-
-
-def pooled_metrics(
-    tables: Mapping[str, np.ndarray], columns: Sequence[SensitiveColumn]
-) -> dict[str, float]:
-    """Judge the decisions of several rounds as if they were one."""
-    return metrics.worst(
-        [metrics.judge(tables[column.name].sum(0), column.groups) for column in columns]
-    ).values

@@ -138,7 +138,8 @@ def _answered(store: Store, ledger: Transaction, scorer: Scorer, batch: Batch) -
     number = ledger.put_round(name, "open", {}) if before is None else before.round
     keep = before is None or before.status == "open"  # it is to be learned from
     people = _decided(scorer, batch, keep, np.array(new))
-    numbers = ledger.add_decisions(number, people, scorer.cut)
+    twins = len({*people.ids}) < len(people.ids)
+    numbers = ledger.add_decisions(number, people, scorer.cut, new=not twins)
     return known | _told(scorer, people, batch, numbers)
 
 

@@ -40,9 +40,11 @@ class KnownRun:
     @property
     def answer(self) -> "Answer":
         """The fact, the verdict and the alarm about everybody decided; prints itself in words."""
-        from ffml.runs._answer import answer_of
+        from ffml.runs._answer import Answer, answer_of
+        from ffml.runs._newest import extremes
 
-        return answer_of(self.record)
+        record = self.record
+        return Answer(answer_of(record) | {"extremes": extremes(self.store, record)})
 
     @property
     def decisions(self) -> "pd.DataFrame":
@@ -66,7 +68,7 @@ class KnownRun:
 
         Returns:
             A row a period, protected column and group: people, positive, rate, unpriced (the rate
-            without fairness), labelled, label_rate (of label 1 among these).
+            without fairness), labelled, label_rate (of favourable labels among these).
         """
         from ffml.runs._frames import rates_frame
 

@@ -209,11 +209,16 @@ class Run(Promotion):
 
         return summary_of(self)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write the report as one HTML page; None: ``report.html`` in the run's folder."""
+    def report(self, path: str | Path | None = None, *, beside: "Sequence[Run]" = ()) -> Path:
+        """Write the report as one HTML page.
+
+        Args:
+            path: where to; None: ``report.html`` in the run's folder.
+            beside: other runs about the same people, to be shown beside this one.
+        """
         from ffml.runs._views import write_report
 
-        return write_report(self, path)
+        return write_report(self, path, beside)
 
     def write_views(self) -> Path | None:
         """Write the files beside the ledger if they are missing or stale; return the report."""

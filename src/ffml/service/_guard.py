@@ -79,7 +79,7 @@ def request_key(request: Request, who: str) -> str | None:
         return None
     if len(given) > 1 or not _KEY.fullmatch(given[0]):
         raise HTTPException(400, "Idempotency-Key is one text of 1 to 255 visible ASCII letters")
-    return f"{who} {given[0]}"
+    return f"{given[0]} of {who}" if who else given[0]
 
 
 async def read_json(request: Request, limits: Limits) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 import asyncio
 import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -48,9 +50,7 @@ class Learner:
 
     @staticmethod
     def _fresh() -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            1, multiprocessing.get_context("spawn"), initializer=_leave_signals
-        )
+        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_begin)
 
 
 def label(address: str, labels: pa.Table, id: str, correct: bool) -> dict[str, Any]:
@@ -83,9 +83,19 @@ def _in_turn(function: Callable[[], T]) -> T:
         time.sleep(0.05)
 
 
-def _leave_signals() -> None:
-    """Let Ctrl-C end the service, which then lets this process finish."""
+def _begin() -> None:
+    """Let Ctrl-C end the service, which then lets this process finish; end with it if it is killed.
+
+    What is being learned then was not said to anybody, and its transaction is undone.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 @cache

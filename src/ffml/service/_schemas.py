@@ -153,7 +153,7 @@ def person(columns: Columns, label: bool = False) -> Schema:
     required = [*columns.inputs, *([columns.id] if columns.id else [])]
     if label:
         fields[columns.label] = {"enum": [*columns.labels]}
-        required.append(columns.label)
+        required += [*columns.sensitive, columns.label]
     return record({name: fields[name] for name in dict.fromkeys(required)}, fields)
 
 

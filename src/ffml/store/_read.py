@@ -92,13 +92,15 @@ def decisions(
     rounds = None if number is None else [number]
     wanted: dict[str, Any] = {"d.round": rounds, "d.id": ids, "d.seq": numbers}
     lists = {name: list(some) for name, some in wanted.items() if some is not None}
-    where = " and ".join(["1 = 1", *(f"{name} in :{name[2:]}" for name in lists)])
-    statement = sa.text(f"select {names} from decisions d{joins} where {where} order by d.seq")
-    for name in lists:
-        statement = statement.bindparams(sa.bindparam(name[2:], expanding=True))
-    rows = connection.execute(statement, {name[2:]: some for name, some in lists.items()}).all()
-    parts = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    return {name: _array(name, part) for name, part in zip(columns, parts, strict=True)}
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    parts = (f"{name} in ({', '.join([mark] * len(some))})" for name, some in lists.items() if some)
+    nobody = ["1 = 0"] if any(not some for some in lists.values()) else []
+    where = " and ".join(["1 = 1", *nobody, *parts])
+    text = f"select {names} from decisions d{joins} where {where} order by d.seq"
+    given = tuple(one for some in lists.values() for one in some)
+    rows = connection.exec_driver_sql(text, given).all()  # SQLAlchemy names every value: slow
+    values = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    return {name: _array(name, part) for name, part in zip(columns, values, strict=True)}
 
 
 def thresholds(connection: sa.Connection, events: Sequence[int]) -> dict[int, float]:
@@ -147,6 +149,22 @@ def periods(
         "join events e on e.seq = d.event group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5"
     )
     return list(connection.execute(sa.text(text), given))
+
+
+def scores(connection: sa.Connection) -> list[Any]:
+    """Count people by cell, newest label, decision and tenth of probability, with Σ p, min and max.
+
+    A label that is not there is -1, and so is the tenth of who has no probability.
+    """
+    tenths = " ".join(f"when probability * 10 < {k} then {k - 1}" for k in range(1, 10))
+    text = (
+        "select cell, coalesce(label, -1) as label, decision, "
+        f"case when probability is null then -1 {tenths} else 9 end as tenth, count(*) as n, "
+        "sum(probability) as total, min(probability) as lowest, max(probability) as highest "
+        f"from (select d.cell, d.decision, d.probability, {_schema.NEWEST_LABEL} as label "
+        "from decisions d where d.decision is not null) d group by 1, 2, 3, 4 order by 1, 2, 3, 4"
+    )
+    return list(connection.execute(sa.text(text)))
 
 
 def versions(connection: sa.Connection) -> list[VersionRow]:

@@ -123,10 +123,10 @@ class Reader:
         with self._reading() as connection:
             return _read.periods(connection, start, end, by)
 
-    def newest(self, most: int) -> list[_looks.NewestRow]:
-        """Return the newest decisions, the last one first."""
+    def scores(self) -> list[Any]:
+        """Count everybody by cell, label, decision and tenth of probability."""
         with self._reading() as connection:
-            return _looks.newest(connection, most)
+            return _read.scores(connection)
 
     def by_time(self, start: str, by: str) -> dict[str, tuple[int, int]]:
         """Return how many people were decided about in each period since then, how many positively.

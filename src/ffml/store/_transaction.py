@@ -44,16 +44,20 @@ class Transaction(VersionWriter):
             raise FFMLError(f"the ledger has no task {task!r}; check its name")
         self.put_round(task, status, _json.decode(text))
 
-    def add_decisions(self, number: int, people: Decided, threshold: float | None = None) -> range:
+    def add_decisions(
+        self, number: int, people: Decided, threshold: float | None = None, new: bool = False
+    ) -> range:
         """Append people of a round; return their numbers. An id comes once in a round.
 
         The event keeps the threshold of people who came one by one: the probability from which on
-        they are decided positively if no gap is bounded.
+        they are decided positively if no gap is bounded. ``new``: this transaction has found that
+        none of them is there, and no two are one.
         """
         if threshold is not None:
             self._manifest["threshold"] = threshold
         ids = [_json.plain(str(person)) for person in people.ids]
-        self._refuse_twins(number, ids)
+        if not new:
+            self._refuse_twins(number, ids)
         first, n = self._next(_schema.decisions.c.seq), len(ids)
         fields: dict[str, Any] = {
             **{"seq": np.arange(first, first + n), "cell": self._cells(people.groups, n)},
@@ -196,10 +200,13 @@ class Transaction(VersionWriter):
 def columns_of(columns: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
     """Return columns for the driver: None where a value is not known."""
     unknown = {"decision", "unpriced", "first_label"}
-    return {
-        name: [None if v != v or (v < 0 and name in unknown) else v for v in values.tolist()]
-        for name, values in columns.items()
-    }
+    found: dict[str, list[Any]] = {}
+    for name, values in columns.items():
+        lost = values < 0 if name in unknown else values != values
+        found[name] = values.tolist()
+        for place in np.flatnonzero(lost).tolist():
+            found[name][place] = None
+    return found
 
 
 def _features(x: np.ndarray | None, n: int) -> list[bytes | None]:

@@ -10,6 +10,8 @@ import sqlalchemy as sa
 from ffml.store import _chain, _json, _schema
 from ffml.store._migrations import FORMAT, migrate
 
+_HEAD = sa.text("select seq, hash from events order by seq desc limit 1")
+
 
 class Writer:
     """Writes documents and rows, and notes each in the event."""
@@ -22,11 +24,7 @@ class Writer:
         self.new_cells: dict[str, int] = {}
         self._manifest: dict[str, Any] = {}
         self._hashes: tuple[list[bytes], list[bytes]] = ([], [])  # of decisions, of labels
-        head = connection.execute(
-            sa.select(_schema.events.c.seq, _schema.events.c.hash)
-            .order_by(_schema.events.c.seq.desc())
-            .limit(1)
-        ).first()
+        head = connection.execute(_HEAD).first()
         self._event: int = head.seq + 1 if head else 1
         previous = head.hash if head else _chain.START
         at = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
@@ -61,7 +59,7 @@ class Writer:
         return True
 
     def _next(self, column: sa.Column) -> int:
-        return (self._connection.scalar(sa.select(sa.func.max(column))) or 0) + 1
+        return (self._connection.scalar(_newest(column)) or 0) + 1
 
     def _note(self, kind: str, key: str, sum_: str) -> None:
         self._manifest.setdefault(kind, {})[key] = sum_
@@ -84,6 +82,11 @@ class Writer:
         rows = list(zip(*(columns[name] for name in order), strict=True))
         if rows:
             self._connection.exec_driver_sql(text, rows)
+
+
+@lru_cache
+def _newest(column: sa.Column) -> sa.Select[Any]:
+    return sa.select(sa.func.max(column))
 
 
 @lru_cache

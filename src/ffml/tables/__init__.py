@@ -3,8 +3,14 @@
 from ffml.border import public_address as public_url
 from ffml.tables._columns import as_table, refuse_sparse
 from ffml.tables._decisions import DecisionRoles, Decisions, read_decisions
-from ffml.tables._groups_known import with_groups, with_memberships
-from ffml.tables._labels import label_values, needs_positive, sensitive_column
+from ffml.tables._labels import (
+    adverse_warning,
+    label_values,
+    must_say_positive,
+    needs_positive,
+    refuse_adverse,
+    sensitive_column,
+)
 from ffml.tables._later import (
     LateLabels,
     further_stream,
@@ -21,9 +27,10 @@ from ffml.tables._order import (
     is_period,
     twin_period,
 )
+from ffml.tables._play import Known, TableStream, with_groups, with_memberships
 from ffml.tables._roles import Roles, refuse_unknown
 from ffml.tables._settle import open_formats
-from ffml.tables._stream import Known, TableStream, table_stream
+from ffml.tables._stream import table_stream
 from ffml.tables._values import num_missing, role_texts
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.inspection._describe import describe
@@ -46,6 +53,7 @@ __all__ = [
     "Roles",
     "Source",
     "TableStream",
+    "adverse_warning",
     "as_table",
     "canonical_period",
     "describe",
@@ -61,6 +69,7 @@ __all__ = [
     "labelled_task",
     "located",
     "look",
+    "must_say_positive",
     "needs_positive",
     "num_missing",
     "open_data",
@@ -71,6 +80,7 @@ __all__ = [
     "public_url",
     "read_decisions",
     "read_late_labels",
+    "refuse_adverse",
     "refuse_sparse",
     "refuse_unknown",
     "role_texts",

@@ -6,15 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ffml.base import FFMLError, Schema, SensitiveColumn, Task
+from ffml.base import FFMLError, Schema, Task
 from ffml.tables._labels import label_values
-from ffml.tables._roles import CROSS, refuse_unknown
-from ffml.tables._stream import Known, TableStream, table_stream
+from ffml.tables._play import Known, TableStream
+from ffml.tables._roles import crossed, refuse_unknown
+from ffml.tables._stream import table_stream
 from ffml.tables._time import periods
 from ffml.tables._values import role_texts
+from ffml.tables.encode._encoders import Categorical
 from ffml.tables.encode._preprocess import Preprocessor
-from ffml.tables.sources._folder import FILE, FolderSource
-from ffml.tables.sources._open import open_data
+from ffml.tables.sources._open import FILE, FolderSource, open_data
 from ffml.tables.sources._source import Source, WithColumn, located
 
 
@@ -47,14 +48,10 @@ def further_stream(
         source = WithColumn(source, roles["label"], None)
     other = (source.task, roles.get("id"))
     drop = [name for name in roles["drop"] if name in source.columns and name not in other]
-    unasked = (FILE, roles.get("time") if roles.get("by") else None)  # not given as --task
-    task = None if roles["task"] in unasked else roles["task"]
-    return table_stream(
-        source,
-        **dict(roles) | {"drop": drop, "task": task},
-        drop_missing=drop_missing,
-        known=known,
-    )
+    not_given = (FILE, roles.get("time") if roles.get("by") else None)  # as --task
+    task = None if roles["task"] in not_given else roles["task"]
+    more = {"drop": drop, "task": task, "drop_missing": drop_missing, "known": known}
+    return table_stream(source, **dict(roles) | more)
 
 
 class LateLabels(NamedTuple):
@@ -81,33 +78,17 @@ def read_late_labels(
     for part, name in (("id", id), ("label", label)):
         refuse_unknown(part, name, source.columns)
     task = roles["task"] if roles["task"] in source.columns else None
-    columns = list(dict.fromkeys([id, label, *([task] if task else [])]))
-    ids: list[str] = []
-    texts: list[str] = []
-    tasks: list[str | None] = []
-    for batch in source.batches(columns):
-        named = dict(zip(columns, batch.columns, strict=True))
-        whom = role_texts(named[id], id, "id").to_pylist()
-        said = role_texts(named[label], label, "label").to_pylist()
-        when = _task_names(named[task], roles) if task else [None] * len(batch)
-        for row, text, of in zip(whom, said, when, strict=True):
-            if text is None:
-                continue
-            if row is None:
-                raise FFMLError(f"{source.name} has a label without an id; leave that row out")
-            ids.append(row)
-            texts.append(text)
-            tasks.append(of)
+    ids, texts, tasks = list[str](), list[str](), list[str | None]()
+    for batch in source.batches(list(dict.fromkeys([id, label, *filter(None, [task])]))):
+        batch = batch.filter(role_texts(batch.column(label), label, "label").is_valid())
+        ids += role_texts(batch.column(id), id, "id").to_pylist()
+        texts += role_texts(batch.column(label), label, "label").to_pylist()
+        tasks += _task_names(batch, task, roles)
+    if None in ids:
+        raise FFMLError(f"{source.name} has a label without an id; leave that row out")
     positive = next((text for text, code in known.items() if code), None)
     codes = label_values(label, {*texts, *known}, positive)
     return LateLabels(ids, np.array([codes[text] for text in texts], np.int32), tasks)
-
-
-def _task_names(values: Any, roles: Mapping[str, Any]) -> list[str | None]:
-    """Return the task of each row, by its name or by the period of its time."""
-    if roles.get("by"):
-        return periods(values, roles["task"], roles["by"], roles.get("date_format")).to_pylist()
-    return role_texts(values, roles["task"], "task").to_pylist()
 
 
 def labelled_task(
@@ -127,43 +108,26 @@ def labelled_task(
         sensitive: the protected columns; more than the schema has where they were crossed.
         positive: the label's value that counts as 1.
     """
-    for name in (schema.label, *sensitive, *preprocessor.names):
-        if name not in source.columns:
-            raise FFMLError(f"{source.name} has no column {name!r}, which the model needs here")
-    xs, labels = [], []
-    groups: list[list[str]] = [[] for _ in sensitive]
-    for batch in source.batches([schema.label, *sensitive, *preprocessor.names]):
+    wanted = [schema.label, *sensitive, *preprocessor.names]
+    if lacking := [name for name in wanted if name not in source.columns]:
+        raise FFMLError(f"{source.name} has no column {lacking[0]!r}, which the model needs here")
+    x, groups, labels = [], [], list[str]()
+    for batch in source.batches(list(dict.fromkeys(wanted))):
+        for name in (schema.label, *sensitive):
+            part = "label" if name == schema.label else "sensitive"
+            if role_texts(batch.column(name), name, part).null_count:
+                raise FFMLError(
+                    f"column {name!r} of {source.name} lacks values; leave those rows out"
+                )
         with located(source):
-            xs.append(preprocessor.transform(batch.select(list(preprocessor.names))))
-        labels += role_texts(batch.column(0), schema.label, "label").to_pylist()
-        for i, name in enumerate(sensitive):
-            groups[i] += role_texts(batch.column(1 + i), name, "sensitive").to_pylist()
+            x.append(preprocessor.transform(batch.select(preprocessor.names)))
+        labels += role_texts(batch.column(schema.label), schema.label, "label").to_pylist()
+        groups.append(_group_codes(batch, sensitive, schema, may_be_new=False))
     if not labels:
         raise FFMLError(f"{source.name} has no rows; at least one is needed")
-    for name, values in ((schema.label, labels), *zip(sensitive, groups, strict=True)):
-        if None in values:
-            raise FFMLError(f"column {name!r} of {source.name} lacks values; leave those rows out")
     codes = label_values(schema.label, set(labels), positive)
-    if len(schema.sensitive) < len(sensitive):
-        groups = [[CROSS.join(parts) for parts in zip(*groups, strict=True)]]
-    return Task(
-        source.name,
-        np.concatenate(xs),
-        np.array([codes[label] for label in labels], np.int32),
-        np.stack(
-            [_codes(values, c) for values, c in zip(groups, schema.sensitive, strict=True)], 1
-        ),
-    )
-
-
-def _codes(values: Sequence[str], column: SensitiveColumn) -> np.ndarray:
-    known = {group: code for code, group in enumerate(column.groups)}
-    if stray := sorted(set(values) - set(known)):
-        raise FFMLError(
-            f"the group {stray[0]!r} of {column.name!r} is new to the model, which knows "
-            f"{', '.join(known)}; leave its rows out"
-        )
-    return np.array([known[value] for value in values], np.int32)
+    y = np.array([codes[label] for label in labels], np.int32)
+    return Task(source.name, np.concatenate(x), y, np.concatenate(groups))
 
 
 class PersonColumns(NamedTuple):
@@ -182,21 +146,13 @@ class PersonColumns(NamedTuple):
 
     def read(self, batch: pa.RecordBatch) -> "Persons":
         """Read a batch's rows; what is not known is −1 or None."""
-        texts = [role_texts(batch.column(n), n, "sensitive").to_pylist() for n in self.sensitive]
         groups = np.full((len(batch), len(self.schema.sensitive)), -1, np.int32)
-        if texts and len(self.schema.sensitive) < len(texts):
-            pairs = zip(*texts, strict=True)
-            texts = [[None if None in parts else CROSS.join(parts) for parts in pairs]]
-        for i, (values, column) in enumerate(zip(texts, self.schema.sensitive, strict=False)):
-            places = {group: code for code, group in enumerate(column.groups)}
-            groups[:, i] = [places.get(value, -1) for value in values]
+        if self.sensitive:
+            groups = _group_codes(batch, self.sensitive, self.schema)
         ids = None
         if self.id is not None:
             ids = np.array(role_texts(batch.column(self.id), self.id, "id").to_pylist(), object)
-        tasks: list[str | None] = [None] * len(batch)
-        if self.task is not None:
-            tasks = _task_names(batch.column(self.task), self.roles)
-        return Persons(groups, ids, tasks)
+        return Persons(groups, ids, _task_names(batch, self.task, self.roles))
 
 
 class Persons(NamedTuple):
@@ -213,3 +169,41 @@ def person_columns(source: Source, roles: Mapping[str, Any], schema: Schema) -> 
     there = own if all(name in source.columns for name in own) else ()
     id, task = (n if (n := roles.get(p)) in source.columns else None for p in ("id", "task"))
     return PersonColumns(schema, there, id, task, roles)
+
+
+def _group_codes(
+    batch: pa.RecordBatch, sensitive: Sequence[str], schema: Schema, may_be_new: bool = True
+) -> np.ndarray:
+    """Return the codes of a batch's groups ``(n, columns)``, -1 where there is none, or a new one.
+
+    Args:
+        batch: some rows.
+        sensitive: the protected columns; more than the schema has where they were crossed.
+        schema: its groups give the codes.
+        may_be_new: whether groups may be new to the model.
+    """
+    texts = [role_texts(batch.column(name), name, "sensitive") for name in sensitive]
+    texts = list(crossed(texts, len(schema.sensitive) < len(sensitive)))
+    codes = [
+        Categorical(column.name, column.groups).places(values)
+        for column, values in zip(schema.sensitive, texts, strict=True)
+    ]
+    for column, values, own in zip(schema.sensitive, texts, codes, strict=True):
+        if not may_be_new and (own < 0).any():
+            raise FFMLError(
+                f"the group {min(values.filter(pa.array(own < 0)).to_pylist())!r} of "
+                f"{column.name!r} is new to the model, which knows {', '.join(column.groups)}; "
+                "leave its rows out"
+            )
+    return np.stack(codes, axis=1).astype(np.int32)
+
+
+def _task_names(
+    batch: pa.RecordBatch, task: str | None, roles: Mapping[str, Any]
+) -> list[str | None]:
+    """Return the task of each row, by its name or by the period of its time."""
+    if task is None:
+        return [None] * len(batch)
+    if roles.get("by"):
+        return periods(batch.column(task), task, roles["by"], roles.get("date_format")).to_pylist()
+    return role_texts(batch.column(task), task, "task").to_pylist()

@@ -1,17 +1,40 @@
-"""The tasks of a table that has been read, in the order in which they are played."""
+"""A table that has been read as a stream of tasks, with one task in memory at a time."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from ffml.base import FFMLError, SensitiveColumn, Task
+from ffml.base import FFMLError, Schema, SensitiveColumn, Stream, Task
 from ffml.tables._ingest import Ingest
+from ffml.tables._roles import Roles
 from ffml.tables.encode._encoders import Categorical, Encoder
 from ffml.tables.encode._fit import num_missing
 from ffml.tables.encode._preprocess import Preprocessor
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableStream(Stream):
+    """A stream from someone's own table; features are encoded but not standardised."""
+
+    preprocessor: Preprocessor
+    fingerprint: str  # SHA-256 of the file's bytes, or of the query's rows
+    roles: Roles
+    task_names: tuple[str, ...]
+    task_sizes: tuple[int, ...]
+    labels: dict[str, int]  # the label's texts and what they stand for
+    dropped_rows: int = 0  # rows left out for a missing task, sensitive value or id
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a run knows of its tables already, so that it holds for further ones."""
+
+    preprocessor: Preprocessor
+    sensitive: tuple[SensitiveColumn, ...]
+    labels: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -78,3 +101,33 @@ def _codes(code: Mapping[str, int], parts: Sequence[pa.Array]) -> np.ndarray:
     encoder = Categorical("", tuple(code))
     codes = np.array([*code.values(), -1], np.int32)
     return np.concatenate([codes[encoder.places(part)] for part in parts])
+
+
+def with_memberships(schema: Schema, x: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Put the memberships behind the features, if the schema has them."""
+    if not schema.known_groups:
+        return x
+    return np.concatenate([x, schema.memberships(groups)], axis=1).astype(x.dtype)
+
+
+def with_groups(stream: Stream) -> Stream:
+    """Return the stream with everybody's memberships among the columns of x.
+
+    Only corrections look at these columns, never a model: a price on a group is then a threshold
+    of its own.
+    """
+    if isinstance(stream, TableStream) and stream.roles.intersect:
+        raise FFMLError(
+            "deciding with groups takes every protected column by itself; leave out intersect, or "
+            "put the crossed groups into a column of their own"
+        )
+    schema = stream.schema.with_known_groups()
+
+    def tasks() -> Iterator[Task]:
+        for task in stream.tasks():
+            yield task._replace(x=with_memberships(schema, task.x, task.groups))
+
+    if not isinstance(stream, TableStream):
+        return replace(stream, schema=schema, tasks=tasks)
+    preprocessor = replace(stream.preprocessor, groups=schema.sensitive)
+    return replace(stream, schema=schema, tasks=tasks, preprocessor=preprocessor)

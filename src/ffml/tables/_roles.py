@@ -4,7 +4,7 @@ import difflib
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -118,7 +118,7 @@ def read_rows(batch: pa.RecordBatch, roles: Roles) -> Rows:
 
 
 def complete_rows(
-    batch: pa.RecordBatch, parts: Sequence[tuple[str, str]], roles: "Times"
+    batch: pa.RecordBatch, parts: Sequence[tuple[str, str]], roles: Any
 ) -> tuple[pa.RecordBatch, list[pa.Array], dict[str, int]]:
     """Leave out the rows that lack a value of a part; return the parts' texts, and count them."""
     texts = [part_texts(batch, part, name, roles) for part, name in parts]
@@ -132,20 +132,15 @@ def complete_rows(
     return batch, texts, missing
 
 
-class Times(Protocol):
-    """How the times of a column of tasks are read."""
+def part_texts(batch: pa.RecordBatch, part: str, name: str, roles: Any) -> pa.Array:
+    """Return a column that plays a part as texts; the times of tasks as their periods.
 
-    @property
-    def by(self) -> str | None:
-        """How long a period is."""
-
-    @property
-    def date_format(self) -> str | None:
-        """How dates are written."""
-
-
-def part_texts(batch: pa.RecordBatch, part: str, name: str, roles: Times) -> pa.Array:
-    """Return a column that plays a part as texts, times as their periods."""
+    Args:
+        batch: some rows.
+        part: "label", "task", ...
+        name: the column.
+        roles: have ``by`` and ``date_format``.
+    """
 
     def read(values: pa.Array) -> pa.Array:
         if part == "task" and roles.by:

@@ -1,41 +1,19 @@
-"""A table as a stream of tasks, with one task in memory at a time."""
+"""From a table and the roles of its columns to a stream of tasks."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from ffml.base import FFMLError, Schema, SensitiveColumn, Stream
+from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.tables._ingest import Ingest
-from ffml.tables._labels import label_values, refuse_new_groups, sensitive_column
-from ffml.tables._play import TaskReader
+from ffml.tables._labels import label_values, refuse_adverse, refuse_new_groups, sensitive_column
+from ffml.tables._play import Known, TableStream, TaskReader
 from ffml.tables._roles import Roles, refuse_missing
 from ffml.tables._settle import check_time, settle_time
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._open import open_data
 from ffml.tables.sources._source import Source
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableStream(Stream):
-    """A stream from someone's own table; features are encoded but not standardised."""
-
-    preprocessor: Preprocessor
-    fingerprint: str  # SHA-256 of the file's bytes, or of the query's rows
-    roles: Roles
-    task_names: tuple[str, ...]
-    task_sizes: tuple[int, ...]
-    labels: dict[str, int]  # the label's texts and what they stand for
-    dropped_rows: int = 0  # rows left out for a missing task, sensitive value or id
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a run knows of its tables already, so that it holds for further ones."""
-
-    preprocessor: Preprocessor
-    sensitive: tuple[SensitiveColumn, ...]
-    labels: dict[str, int]
 
 
 def table_stream(
@@ -51,7 +29,6 @@ def table_stream(
     drop: Sequence[str] = (),
     intersect: bool = False,
     date_format: str | None = None,
-    preprocessor: Preprocessor | None = None,
     drop_missing: bool = False,
     id: str | None = None,
     known: Known | None = None,
@@ -83,7 +60,6 @@ def table_stream(
         intersect: make one protected attribute of the combinations that occur.
         date_format: how dates are written, such as DD/MM/YYYY; needed if no date of the column
             tells whether the day comes first.
-        preprocessor: how features were encoded before; learned from the table by default.
         drop_missing: leave out rows without task, sensitive value or id, which are refused
             otherwise.
         id: the column that names every row, so that labels can find it later.
@@ -113,8 +89,7 @@ def table_stream(
         date_format=date_format,
         id=id,
     ).check(source.columns)
-    if known is not None:
-        preprocessor = known.preprocessor
+    preprocessor = known.preprocessor if known else None
     if preprocessor is not None:
         _check_columns(preprocessor, roles, source)
     if time is not None:
@@ -162,6 +137,7 @@ def _labels(read: Ingest, roles: Roles, known: Known | None) -> dict[str, int]:
         raise FFMLError(
             f"label column {roles.label!r} is empty; labels of some people are needed to learn from"
         )
+    refuse_adverse(roles.label, read.labels, roles.positive)
     return label_values(roles.label, read.labels, roles.positive)
 
 

@@ -131,7 +131,8 @@ def evened(
         told = problem.schema.known_groups  # or groups are estimated
 
         def own(inner: Any) -> Evened:
-            membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
+            columns = len(problem.schema.features) + len(problem.schema.hints)
+            membership = nothing_known(columns, len(problem.schema.contrasts))
             nothing = no_misses(entries)
             return Evened(
                 inner, Known(membership, np.zeros(2), nothing, nothing, np.zeros(len(SHIFTS)))

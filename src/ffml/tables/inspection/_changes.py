@@ -1,13 +1,13 @@
 """Mistakes that show across rows and tasks: a unit that changes, rows that are there twice."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ffml.base import Schema, Task
 from ffml.tables.encode._encoders import Numeric
-from ffml.tables.encode._preprocess import Preprocessor
+from ffml.tables.inspection._mistakes import Column
 
 MIN_NUMBERS = 20  # of a task, zeros not counted
 LEAST_FACTOR = 30.0  # so that 100 and 1,000 are noticed though the numbers differ as well
@@ -25,32 +25,25 @@ class Change(NamedTuple):
 
 
 def changed_units(
-    tasks: Iterable[tuple[str, np.ndarray]], preprocessor: Preprocessor | None
-) -> list[str]:
+    tasks: Sequence[tuple[str, np.ndarray]], columns: Iterable[Column]
+) -> Iterator[str]:
     """Say which columns of numbers change their scale at once.
 
     Args:
         tasks: names and features of some rows, in the order of play.
-        preprocessor: tells the columns of numbers; None: features are standardised, none changes.
+        columns: of the table.
     """
-    if preprocessor is None:
-        return []
-    tasks = list(tasks)
-    found = []
-    for column, place in zip(preprocessor.columns, preprocessor.starts, strict=True):
-        if not isinstance(column, Numeric):
+    for name, encoder, features in columns:
+        if not isinstance(encoder, Numeric):
             continue
-        name = column.name
-        change = scale_change((task, column.as_written(x[:, place])) for task, x in tasks)
-        if change:
-            large = change.factor >= 1
-            times = change.factor if large else 1 / change.factor
-            found.append(
+        values = ((task, encoder.as_written(x[:, features.start])) for task, x in tasks)
+        if change := scale_change(values):
+            times = max(change.factor, 1 / change.factor)
+            yield (
                 f"feature {name!r} is about {float(f'{times:.1g}'):,.0f} times "
-                f"{'larger' if large else 'smaller'} in task {change.after!r} than in "
+                f"{'larger' if change.factor >= 1 else 'smaller'} in task {change.after!r} than in "
                 f"{change.before!r}: has its unit changed? Bring all tasks to one unit"
             )
-    return found
 
 
 def scale_change(tasks: Iterable[tuple[str, np.ndarray]]) -> Change | None:
@@ -63,17 +56,17 @@ def scale_change(tasks: Iterable[tuple[str, np.ndarray]]) -> Change | None:
     >>> scale_change([("May", euros), ("June", euros / 1000)])
     Change(factor=0.001, before='May', after='June')
     """
-    before, known = "", None
+    before, usual = "", None
     for task, values in tasks:
         sizes = np.abs(values[values != 0])
         if len(sizes) < MIN_NUMBERS:
             continue
         quartiles = np.quantile(sizes, (0.25, 0.5, 0.75))
-        if known is not None:
-            ratios = quartiles / known
+        if usual is not None:
+            ratios = quartiles / usual
             if ratios.min() >= LEAST_FACTOR or ratios.max() <= 1 / LEAST_FACTOR:
                 return Change(float(ratios[1]), before, task)
-        before, known = task, quartiles
+        before, usual = task, quartiles
     return None
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream, Task
+from ffml.tables._labels import adverse_warning
 from ffml.tables._order import empty_warning
 from ffml.tables.inspection._changes import RepeatFit, changed_units
 from ffml.tables.inspection._mistakes import (
     Sample,
+    columns_of,
     likely_mistakes,
     protected_warning,
     spelling_warnings,
@@ -81,6 +83,7 @@ class Inspection:
     overall: TaskSummary
     tasks: tuple[TaskSummary, ...]
     mistakes: tuple[str, ...]
+    favourable: str = ""  # the favourable outcome in the user's words
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -114,13 +117,15 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         raise FFMLError(f"{stream.name} has no tasks; at least one is needed")
     sample = Sample(*(np.concatenate(parts) for parts in zip(*samples, strict=True)))
     preprocessor = getattr(stream, "preprocessor", None)
+    columns = columns_of(schema, preprocessor)
     some_rows = [(t.name, part.x) for t, part in zip(summaries, samples, strict=False)]
     mistakes = [
-        *likely_mistakes(sample, schema, preprocessor),
-        *changed_units(some_rows, preprocessor),
-        *spelling_warnings(schema, preprocessor),
-        *stray_warnings(preprocessor),
-        *protected_warning(preprocessor.names if preprocessor else schema.features),
+        *likely_mistakes(sample, schema, columns),
+        *changed_units(some_rows, columns),
+        *spelling_warnings(schema, columns),
+        *stray_warnings(columns),
+        *adverse_warning(schema.label, _favourable(stream) or None),
+        *protected_warning(column.name for column in columns),
         *repeats.finish(),
         *empty_warning([task.name for task in summaries]),
     ]
@@ -134,7 +139,13 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         overall=_summary("all tasks", total, schema, validation_fraction),
         tasks=tuple(summaries),
         mistakes=tuple(mistakes),
+        favourable=_favourable(stream) and f"{schema.label} = {_favourable(stream)}",
     )
+
+
+def _favourable(stream: Stream) -> str:
+    labels: dict[str, int] = getattr(stream, "labels", {})
+    return next((text for text, code in labels.items() if code), "")
 
 
 def _counts(task: Task, schema: Schema) -> np.ndarray:
@@ -164,7 +175,10 @@ def _summary(name: str, counts: np.ndarray, schema: Schema, fraction: float) -> 
     if unlabelled == rows:
         problems.append("no label is known yet")
     else:
-        problems += [f"no row of label {label}" for label in (0, 1) if not own[label]]
+        kinds = ("another label than the favourable one", "the favourable label")
+        problems += [
+            f"no row of {kind}" for kind, rows in zip(kinds, own, strict=False) if not rows
+        ]
     problems += [f"no row of {g.column}={g.group}" for g in groups if not g.rows]
     gaps = [
         detectable_gap(rate or 0.0, g.rows * fraction, (rows - g.rows) * fraction)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ffml.base import Schema
-from ffml.tables.encode._encoders import OTHER, Categorical
+from ffml.tables.encode._encoders import OTHER, Categorical, Encoder
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.encode._suspects import is_plain_number
 
@@ -50,57 +50,57 @@ def area_under_curve(scores: np.ndarray, labels: np.ndarray) -> float:
     return float((ones * below).sum() / (ones.sum() * zeros.sum()))
 
 
-def likely_mistakes(sample: Sample, schema: Schema, preprocessor: Preprocessor | None) -> list[str]:
+class Column(NamedTuple):
+    """A column of the table and its features."""
+
+    name: str
+    encoder: Encoder | None  # None: the column of a data set, which comes standardised
+    features: slice
+
+    @property
+    def texts(self) -> list[str]:
+        """Its categories."""
+        known = self.encoder.categories if isinstance(self.encoder, Categorical) else ()
+        return [text for text in known if text is not None]
+
+
+def columns_of(schema: Schema, preprocessor: Preprocessor | None) -> list[Column]:
+    """List the columns that features came from."""
+    if preprocessor is None:
+        return [Column(name, None, slice(i, i + 1)) for i, name in enumerate(schema.features)]
+    return [
+        Column(encoder.name, encoder, slice(start, start + len(encoder.features)))
+        for encoder, start in zip(preprocessor.columns, preprocessor.starts, strict=True)
+    ]
+
+
+def likely_mistakes(sample: Sample, schema: Schema, columns: Iterable[Column]) -> Iterator[str]:
     """Say what looks like a copy of the label or of a group, an id, or an empty column."""
     if len(sample.y) < MIN_ROWS:
-        return []
-    found = []
-    known = sample.y >= 0
-    for name, block in _blocks(sample.x, schema, preprocessor):
-        if label := _tells(block[known], sample.y[known]):
-            found.append(
-                f"feature {name!r} alone tells the label almost perfectly (AUC {label:.3f}): is it "
+        return
+    labelled = sample.y >= 0
+    for column in columns:
+        name, block = column.name, sample.x[:, column.features]
+        if area := _tells(block[labelled], sample.y[labelled]):
+            yield (
+                f"feature {name!r} alone tells the label almost perfectly (AUC {area:.3f}): is it "
                 f"known before the decision? If not, drop it (--drop {name})"
             )
         for contrast, members in zip(schema.contrasts, sample.memberships.T, strict=True):
-            if group := _tells(block, members):
-                found.append(
-                    f"feature {name!r} tells {contrast} almost perfectly (AUC {group:.3f}): is it "
+            if area := _tells(block, members):
+                yield (
+                    f"feature {name!r} tells {contrast} almost perfectly (AUC {area:.3f}): is it "
                     f"the sensitive column under another name? If so, drop it (--drop {name})"
                 )
                 break
-        if preprocessor and (problem := _idle(block)):
-            found.append(f"feature {name!r} {problem}; drop it (--drop {name})")
-    for name in _scattered(sample.x, preprocessor):
-        found.append(
-            f"feature {name!r} has so many values that most rows count as {OTHER}; group its "
-            f"values, or drop it if it is an id (--drop {name})"
-        )
-    return found
-
-
-def _blocks(
-    x: np.ndarray, schema: Schema, preprocessor: Preprocessor | None
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each column of the table with its features."""
-    if preprocessor is None:
-        yield from ((name, x[:, [i]]) for i, name in enumerate(schema.features))
-        return
-    for column, start in zip(preprocessor.columns, preprocessor.starts, strict=True):
-        yield column.name, x[:, start : start + len(column.features)]
-
-
-def _scattered(x: np.ndarray, preprocessor: Preprocessor | None) -> list[str]:
-    """Return the columns most of whose rows have no category of their own."""
-    places = preprocessor.features if preprocessor else ()
-    columns = preprocessor.columns if preprocessor else ()
-    return [
-        column.name
-        for column in columns
-        if isinstance(column, Categorical)
-        and column.other
-        and x[:, places.index(column.features[-1])].mean() > MOST
-    ]
+        if column.encoder and (problem := _idle(block)):
+            yield f"feature {name!r} {problem}; drop it (--drop {name})"
+        others = isinstance(column.encoder, Categorical) and column.encoder.other
+        if others and block[:, -1].mean() > MOST:
+            yield (
+                f"feature {name!r} has so many values that most rows count as {OTHER}; group its "
+                f"values, or drop it if it is an id (--drop {name})"
+            )
 
 
 def _tells(block: np.ndarray, target: np.ndarray) -> float | None:
@@ -144,36 +144,28 @@ def same_spellings(texts: Iterable[str]) -> list[list[str]]:
     return [texts for texts in alike.values() if len(texts) > 1]
 
 
-def spelling_warnings(schema: Schema, preprocessor: Preprocessor | None) -> list[str]:
+def spelling_warnings(schema: Schema, columns: Iterable[Column]) -> Iterator[str]:
     """Say which groups and categories look like one; to merge them would be a guess."""
-    columns = [("sensitive column", c.name, c.groups) for c in schema.sensitive]
-    for column in preprocessor.columns if preprocessor else ():
-        if isinstance(column, Categorical):
-            known = tuple(text for text in column.categories if text is not None)
-            columns.append(("feature", column.name, known))
-    return [
-        f"{what} {name!r} tells {', '.join(map(repr, alike))} apart: are they one? If so, spell "
-        "them alike"
-        for what, name, texts in columns
-        for alike in same_spellings(texts)
-    ]
-
-
-def stray_warnings(preprocessor: Preprocessor | None) -> list[str]:
-    """Say which columns would be numbers but for a few texts."""
-    found = []
-    for column in preprocessor.columns if preprocessor else ():
-        if not isinstance(column, Categorical):
-            continue
-        texts = [text for text in column.categories if text is not None]
-        strays = [text for text in texts if not is_plain_number(text)]
-        if strays and len(texts) - len(strays) >= MIN_SIDE * len(strays):
-            shown = ", ".join(map(repr, strays))
-            found.append(
-                f"feature {column.name!r} is taken as categories since it holds {shown}: are the "
-                "others numbers? If so, correct what is no number, or leave it empty"
+    named = [("sensitive column", c.name, [*c.groups]) for c in schema.sensitive]
+    named += [("feature", column.name, column.texts) for column in columns]
+    for what, name, texts in named:
+        for alike in same_spellings(texts):
+            yield (
+                f"{what} {name!r} tells {', '.join(map(repr, alike))} apart: are they one? If so, "
+                "spell them alike"
             )
-    return found
+
+
+def stray_warnings(columns: Iterable[Column]) -> Iterator[str]:
+    """Say which columns would be numbers but for a few texts."""
+    for column in columns:
+        strays = [text for text in column.texts if not is_plain_number(text)]
+        if strays and len(column.texts) - len(strays) >= MIN_SIDE * len(strays):
+            yield (
+                f"feature {column.name!r} is taken as categories since it holds "
+                f"{', '.join(map(repr, strays))}: are the others numbers? If so, correct what is "
+                "no number, or leave it empty"
+            )
 
 
 def protected_columns(features: Iterable[str]) -> list[str]:
@@ -182,23 +174,24 @@ def protected_columns(features: Iterable[str]) -> list[str]:
     >>> protected_columns(["Age", "applicantSex", "marital-status", "native-country", "mileage"])
     ['Age', 'applicantSex', 'marital-status', 'native-country']
     """
-    return [name for name in features if _looks_protected(name)]
 
+    def words(name: str) -> set[str]:
+        parts = [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
+        return {*parts, "".join(parts)}
 
-def _looks_protected(name: str) -> bool:
-    parts = [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
-    return bool(WORDS & {*parts, "".join(parts)})
+    return [name for name in features if WORDS & words(name)]
 
 
 def protected_warning(features: Iterable[str]) -> list[str]:
     """Say which features may be protected attributes, in one line."""
-    if not (found := protected_columns(features)):
-        return []
-    one = len(found) == 1
-    shown = ", ".join(repr(name) for name in found)
+    columns = protected_columns(features)
+    shown = ", ".join(map(repr, columns))
+    if len(columns) == 1:
+        return [
+            f"feature {shown} may be a protected attribute: may decisions go by it? If not, "
+            "compare groups by it (--sensitive) or leave it out (--drop)"
+        ]
     return [
-        f"feature{'' if one else 's'} {shown} may be {'a ' if one else ''}protected "
-        f"attribute{'' if one else 's'}: may decisions go by {'it' if one else 'them'}? If not, "
-        f"compare groups by {'it' if one else 'them'} (--sensitive) or leave "
-        f"{'it' if one else 'them'} out (--drop)"
-    ]
+        f"features {shown} may be protected attributes: may decisions go by them? If not, "
+        "compare groups by them (--sensitive) or leave them out (--drop)"
+    ] * bool(columns)

@@ -1,5 +1,6 @@
 """What a person hands to the estimator besides features: labels, groups and tasks, as codes."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +9,15 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.tables import as_table, label_values, needs_positive, role_texts, sensitive_column
+from ffml.tables import (
+    adverse_warning,
+    as_table,
+    label_values,
+    needs_positive,
+    refuse_adverse,
+    role_texts,
+    sensitive_column,
+)
 
 # Where no sensitive features are given, there is nobody to compare with.
 NO_GROUPS = SensitiveColumn("(none)", ("everyone",))
@@ -51,22 +60,29 @@ def two_classes(values: Any) -> np.ndarray:
     return classes
 
 
-def favourable_last(classes: np.ndarray, positive: Any, must_say: bool) -> np.ndarray:
+def favourable_last(
+    classes: np.ndarray, positive: Any, must_say: bool, name: str = "y"
+) -> np.ndarray:
     """Put the favourable label last; the order of the alphabet never says which one it is.
 
     Args:
         classes: the two labels, sorted.
         positive: the favourable one; None: the larger number, or yes of no and yes.
         must_say: whether texts that do not say it are refused, or left in their order.
+        name: what y is called; "default" does not say that 1 is favourable.
 
     >>> favourable_last(np.array(["approved", "denied"]), "approved", True).tolist()
     ['denied', 'approved']
     """
     texts = [str(label) for label in classes.tolist()]
+    if must_say:
+        refuse_adverse(name, texts, positive, "positive=")
+    for said in adverse_warning(name, positive):
+        warnings.warn(said.replace("(--positive)", "(positive=)"), stacklevel=4)
     are_numbers = classes.dtype.kind in "biuf"
     if positive is None and (are_numbers or (needs_positive(texts) and not must_say)):
         return classes
-    codes = label_values("y", texts, positive, option="positive=")
+    codes = label_values(name, texts, positive, option="positive=")
     return classes[::-1] if codes[texts[0]] else classes
 
 
