@@ -121,7 +121,10 @@ def open_points(run: RunView) -> list[str]:
     ]
     data = run.config.get("data", {}).get("summary")
     about = [words.policy_sentence(answer), words.labels_sentence(answer)]
-    return list(dict.fromkeys([*filter(None, [*about, data and f"Data: {data}."]), *said]))
+    about += [data and f"Data: {data}."]
+    if known(constant := answer["constant_accuracy"]):
+        about.append(f"One decision for everybody would have an accuracy of {rate(constant)}.")
+    return list(dict.fromkeys([*filter(None, about), *said]))
 
 
 def beside(run: RunView) -> dict[str, Any]:
@@ -135,7 +138,7 @@ def beside(run: RunView) -> dict[str, Any]:
     columns = {"These decisions": _numbers(answer, counts.sum(0), compared)}
     if free:
         table = run.without[name].sum(0) if name in run.without else None
-        columns["The same learner without fairness"] = _numbers(free, table, compared)
+        columns["Without fairness"] = _numbers(free, table, compared)
     for other in run.beside:
         theirs = _numbers(other.summary["answer"], other.counts[name].sum(0), compared)
         columns[str(other.config.get("method"))] = theirs
@@ -160,9 +163,7 @@ def _labels(counts: np.ndarray) -> np.ndarray:
 
 
 def _of_labels(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what labels show; beside accuracy, that of the best decision for everybody."""
-    constant = f"{rate(answer['constant_accuracy'])} with one decision for all"
-    return {"positive_share": answer["label_share"], "note": constant, "balanced_accuracy": None}
+    return {"positive_share": answer["label_share"], "accuracy": None, "balanced_accuracy": None}
 
 
 def _numbers(
@@ -179,5 +180,5 @@ def _cells(found: Mapping[str, Any], shown: int) -> list[str]:
     rates = found["rates"][:shown] or [np.nan] * shown
     numbers = [found["positive_share"], *rates, found["gap"], found["ratio"]]
     cells = [in_points(one) for one in numbers]
-    cells += [found.get("note") or rate(found["accuracy"]), rate(found["balanced_accuracy"])]
+    cells += [rate(found["accuracy"]), rate(found["balanced_accuracy"])]
     return [UNDEFINED if cell == phrases.UNDEFINED else cell for cell in cells]

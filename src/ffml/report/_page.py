@@ -148,8 +148,8 @@ def _against_the_odds(run: RunView) -> list[str]:
         ]
         if run.scores:
             said.append(
-                f"The lowest probability that was {decided} and the highest that was not, by"
-                f" {column.name}: {'; '.join(each)}."
+                f"Among everybody, the lowest probability that was {decided} and the highest that"
+                f" was not, by {column.name}: {'; '.join(each)}."
             )
     return said
 
