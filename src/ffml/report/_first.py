@@ -120,9 +120,11 @@ def open_points(run: RunView) -> list[str]:
         one for n in answer["notions"] for one in words.compared_sentences(n, answer["by_task"])
     ]
     data = run.config.get("data", {}).get("summary")
-    about = [words.policy_sentence(answer), words.labels_sentence(answer)]
+    said_of = (words.policy_sentence, words.right_sentence, words.labels_sentence)
+    about = [sentence(answer) for sentence in said_of]
     about += [data and f"Data: {data}."]
-    if known(constant := answer["constant_accuracy"]):
+    constant = answer["constant_accuracy"]
+    if known(constant) and constant <= answer["accuracy"]:  # else it is said already
         about.append(f"One decision for everybody would have an accuracy of {rate(constant)}.")
     return list(dict.fromkeys([*filter(None, about), *said]))
 
