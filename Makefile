@@ -18,8 +18,10 @@ $(READY): pyproject.toml constraints.txt
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@
 
-demo: $(READY)   ## Learn Adult's 41 tasks with FFML and write a report
-	$(BIN)/ffml run adult --out runs/demo --overwrite
+demo: $(READY)   ## A lender's 24 months: the default beside the paper's FFML and beside no fairness
+	$(BIN)/ffml run lender --out runs/demo --overwrite
+	$(BIN)/ffml run lender --method ffml --out runs/demo-ffml --overwrite --quiet
+	$(BIN)/ffml report runs/demo --beside runs/demo-ffml
 
 test: $(READY)   ## Lint, type-check and run all tests
 	$(BIN)/ruff check .
@@ -27,8 +29,10 @@ test: $(READY)   ## Lint, type-check and run all tests
 	$(BIN)/mypy
 	$(BIN)/pytest
 
-docs: $(READY)   ## Write the API reference: docs/api.md
-	$(BIN)/python scripts/build_api.py
+docs: $(READY)   ## Build the documentation: docs/_build/html/index.html
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 dist: $(READY)   ## Build the wheel and the source distribution: dist/
 	$(BIN)/python -m hatchling build

@@ -25,8 +25,8 @@ from streams import Named, named
 
 from ffml.cli.values import parse_seeds
 from ffml.recipe.config import configure_run
-from ffml.report.pictures import figure_style, picture_bytes
 from ffml.runtime import configure
+from ffml.studies.pictures import figure_style, picture_bytes
 
 ASKED = 0.05
 DEFAULT, PAPER, FAIRLEARN = "default recipe", "FFML, the paper's setting", "fairlearn, refitted"
@@ -94,7 +94,7 @@ def compute(cell: Cell, folder: str) -> None:
     given |= {"seed": cell.seed, "judge_from": 2 / 3, "data_options": cell.stream.options}
     given |= {"max_gap": (ASKED,)} if preset == "default" else {}
     given |= {"rounds": 6, "shots": 10} if cell.small else {}
-    result = played(configure_run(cell.stream.data, given, preset))
+    result = played(configure_run(cell.stream.data, given, preset, "balanced"))
     result["seconds"] = time.process_time() - start
     cell.file(Path(folder)).write_text(json.dumps(result), encoding="utf-8")
 

@@ -1,23 +1,29 @@
 """The code that README and documentation show is run, and the commands they name exist."""
 
 import re
+import runpy
 import shlex
 import subprocess
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from conftest import STRICT_PYTHON
 from inside import run_inside
 from typer.testing import CliRunner
 
+import ffml
 from ffml.cli import app
+from ffml.methods import METHODS
 from ffml.runs.ownership import LEDGER, VIEWS
 from ffml.store._schema import metadata
 
 ROOT = Path(__file__).parents[1]
 WITH_COMMANDS = ["monthly.md"]  # pages whose Python needs what their commands leave
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+WRITTEN = {"commands.md", "settings.md"}  # by the build, from the program itself
+SITE = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name not in WRITTEN)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
 
 
 END = "--- end of block ---"
@@ -103,6 +109,30 @@ def test_links_to_files_of_the_repository_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if not target.startswith(("http:", "https:", "mailto:")):
             assert (page.parent / target).exists(), target
+
+
+def test_every_page_is_reached_from_the_first_one():
+    listed = {
+        name
+        for page in SITE
+        for block in blocks(page, r"\{toctree\}")
+        for name in block.splitlines()
+        if name and not name.startswith(":")
+    }
+    assert {page.stem for page in SITE} | {"commands", "settings"} == listed - {"api/*"} | {"index"}
+
+
+def test_pages_that_are_written_from_the_program(tmp_path):
+    written = runpy.run_path(str(ROOT / "docs" / "written.py"))
+    written["write_pages"](tmp_path)
+    commands = (tmp_path / "commands.md").read_text(encoding="utf-8")
+    assert "## ffml run\n" in commands and "--max-gap" in commands
+    settings = (tmp_path / "settings.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in settings for name in METHODS)
+    api = "".join(page.read_text(encoding="utf-8") for page in (tmp_path / "api").iterdir())
+    for name in set(ffml.__all__) - {"__version__"}:
+        value = getattr(ffml, name)
+        assert isinstance(value, ModuleType) or f"{value.__module__}.{value.__qualname__}" in api
 
 
 def test_make_targets_that_the_readme_names_exist():

@@ -52,7 +52,8 @@ class Schema:
     """What all tasks of a stream have in common.
 
     Columns of x are the ``features``, then the ``hints``: columns that tell groups rather than
-    labels, which only corrections look at, never a model.
+    labels, which only corrections look at, never a model. Then the ``scores``: logits of label 1,
+    both labels counting the same, which a method may start from.
 
     ``categories`` are the positions of features that came from one column of categories: of each
     such group, at most one is 1 in a row and the others are 0.
@@ -67,11 +68,12 @@ class Schema:
     hints: tuple[str, ...] = ()
     categories: tuple[tuple[int, ...], ...] = ()
     known_groups: bool = False
+    scores: tuple[str, ...] = ()
 
     @property
     def num_columns(self) -> int:
         """Count the columns of x."""
-        return len(self.features) + len(self.hints)
+        return len(self.features) + len(self.hints) + len(self.scores)
 
     @property
     def contrasts(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from ffml.base import FFMLError
 from ffml.cli import app
-from ffml.cli.settings_file import Answers, settings_text
+from ffml.cli._settings_file import Answers, settings_text
 from ffml.recipe.configfile import read_config
 from ffml.recipe.sources import find_data, open_stream
 
@@ -35,7 +35,7 @@ def loans(tmp_path, monkeypatch):
 
 
 def answer(*answers, arguments=("loans.csv",)):
-    return CliRunner().invoke(app, ["start", *arguments], input="\n".join(answers) + "\n")
+    return CliRunner().invoke(app, ["start", *arguments], input="\n".join(answers) + "\n\n")
 
 
 def test_enter_takes_what_the_table_suggests(loans):

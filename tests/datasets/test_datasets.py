@@ -11,10 +11,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from ffml.base import FFMLError, Stream, Task
 from ffml.datasets import DATASETS, load
 from ffml.datasets._crime import black_top_two
+from ffml.datasets._lender import lender_table
 from ffml.datasets._people import people_stream, read_shipped
 from ffml.datasets._synthetic import SHARPNESS, bayes_rates, direction
 
@@ -27,7 +30,7 @@ needs_sources = pytest.mark.skipif(
     not (SOURCES / "adult.data").exists(), reason="the publisher's files are not on this machine"
 )
 NAMES = [pytest.param(name, marks=needs_bank if name == "bank" else ()) for name in DATASETS]
-TABULAR = [parameter for parameter in NAMES if parameter.values != ("synthetic",)]
+TABULAR = [parameter for parameter in NAMES if parameter.values[0] not in ("synthetic", "lender")]
 
 _cache: dict[str, tuple[Stream, list[Task]]] = {}
 
@@ -389,3 +392,21 @@ def test_the_script_refuses_other_inputs(build_script: ModuleType, tmp_path: Pat
     (tmp_path / "adult.data").write_text("39, State-gov")
     with pytest.raises(SystemExit, match="SHA-256 is"):
         build_script.build_adult(tmp_path)
+
+
+def test_the_lenders_months_come_in_order_and_groups_act_through_inputs_alone() -> None:
+    """Of people with the same papers, as many women as men are approved."""
+    frame = pd.concat([lender_table(seed, applicants=2000) for seed in (0, 1)])
+    assert list(dict.fromkeys(frame["month"]))[:13][::12] == ["2024-01", "2025-01"]
+    rates = frame.groupby("sex")["approved"].mean()
+    assert 0.1 < rates["men"] - rates["women"] < 0.25
+    papers = frame[["income", "debts", "savings", "years_in_job", "late_payments"]]
+    logs = np.log1p(papers).assign(
+        share=frame["debts"] / frame["income"], men=frame["sex"] == "men"
+    )
+    fit = LogisticRegression(C=1e6, max_iter=2000).fit(
+        StandardScaler().fit_transform(logs), frame["approved"]
+    )
+    assert abs(fit.coef_[0, -1]) < 0.04 < abs(fit.coef_[0, 0])
+    with pytest.raises(FFMLError, match="applicants must be >= 4"):
+        load("lender", applicants=2)

@@ -27,8 +27,8 @@ from towns import FRAME, QUICK, SEX, SUPPORT, TOWN, TWO, X, Y, classifier, make_
 import ffml
 from ffml.base import FFMLError, Schema
 from ffml.estimator import FairMetaClassifier
-from ffml.estimator.inputs import group_codes, random_parts, read_groups, sensitive_columns
-from ffml.estimator.loop import configure, loop_of
+from ffml.estimator._inputs import group_codes, random_parts, read_groups, sensitive_columns
+from ffml.estimator._loop import configure, loop_of
 from ffml.methods import DEFAULT_METHOD, METHODS
 from ffml.online.loop import start
 from ffml.problem.models import MODELS
@@ -224,7 +224,8 @@ def test_defaults_are_those_of_a_run():
     assert (given.pop("max_gap"),) == defaults["max_gap"]
     assert given.pop("random_state") == defaults["seed"] and given.pop("settings") is None
     assert given.pop("method") == DEFAULT_METHOD and given.pop("model") == Recipe().part("model")
-    assert all(given.pop(name) is None for name in ("wrappers", "positive", "shots"))
+    unset = ("wrappers", "positive", "shots", "approve", "cost", "threshold")
+    assert all(given.pop(name) is None for name in unset)
     assert given == {name: defaults[name] for name in given}
     recipe = configure(FairMetaClassifier().get_params()).recipe
     expected = configure_run("synthetic", {}).recipe

@@ -245,7 +245,7 @@ REFUSED_PARAMETERS = {
     ),
     "no setting": (
         {"settings": {"rounds": 3}},
-        "settings holds 'rounds', which a classifier has not; leave it out",
+        "'rounds' is not a setting of FairMetaClassifier; leave it out",
     ),
     "wrapper as setting": (
         {"settings": {"wrappers": ["evened"]}},

@@ -47,6 +47,7 @@ def fits(monkeypatch):
     rows = []
     nothing = lambda x, y, weight, _: rows.append((x, y, weight)) or no_forest()  # noqa: E731
     monkeypatch.setattr(forest, "fit_forest", nothing)
+    monkeypatch.setattr(MODULE, "fit_forest", nothing)
     return rows
 
 
@@ -110,11 +111,12 @@ def test_people_get_one_feature_and_a_hint_for_each_comparison(schema):
     np.testing.assert_array_equal(x[:, 3:], 0)  # nothing is known yet
     loop.step(task)
     x = features.describe(loop.state.features, task.x)
-    assert x.shape == (400, 3 + 1 + 4) and x.dtype == np.float32
+    assert x.shape == (400, 3 + 1 + 4 + 1) and x.dtype == np.float32
     np.testing.assert_array_equal(x[:, :3], task.x)
     assert ((x[:, 3] > 0) == task.y).mean() > 0.8
     assert ((x[:, 4] > 0.5) == (task.groups[:, 0] == 1)).mean() > 0.7
-    assert x[:, 4:].min() >= 0 and x[:, 4:].max() <= 1
+    assert x[:, 4:-1].min() >= 0 and x[:, 4:-1].max() <= 1
+    assert ((x[:, -1] > 0) == task.y).mean() > 0.8
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,7 @@ def test_it_fits_anew_only_once_rows_have_grown(schema, fits):
     seen = []
     for i, rows in enumerate((LEAST_ROWS - 10, 20, 30, 50, 60, 300)):
         loop.step(random_task(i, rows, schema))
-        seen.append(len(fits) // 2)  # labels and one group
+        seen.append(len(fits) // 3)  # labels, one group and the score
     assert seen == [0, 1, 1, 2, 2, 3]
     assert float(loop.state.features.fitted_rows) == float(loop.state.features.seen_rows) == 500
     x, y, weight = fits[-2]
@@ -188,8 +190,8 @@ def test_of_very_many_rows_and_comparisons_some_are_boosted(schema, fits, monkey
     schema = Schema(schema.features, (many,))
     loop = make_loop(schema, LEADER, boosted(schema))
     loop.step(random_task(0, 200, schema))
-    assert len(fits) == 1 + MOST_GROUPS and all(len(y) == 70 for _, y, _ in fits)
-    assert loop.memory.tasks[0].x.shape[1] == 3 + 1 + MOST_GROUPS
+    assert len(fits) == 2 + MOST_GROUPS and all(len(y) == 70 for _, y, _ in fits)
+    assert loop.memory.tasks[0].x.shape[1] == 3 + 1 + MOST_GROUPS + 1
 
 
 def test_padding_and_empty_places_are_not_fitted_to(schema, fits):

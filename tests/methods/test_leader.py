@@ -1,5 +1,7 @@
 """The leader: the fit to all tasks, and how far a task's own rows move it."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ffml.base import FFMLError, Schema, Task
 from ffml.methods import leader
-from ffml.methods._leader import Leader, adapted
+from ffml.methods._leader import Labelled, Leader, adapted
 from ffml.methods.curvature import WIDE, curvature, solved, times
 from ffml.methods.trust import TRUSTS, add_losses, balanced_support, best_trust, halves
 from ffml.online.judge import support_batch
@@ -113,11 +115,12 @@ def test_newton_ends_where_the_slope_is_zero(trust, wide):
     start = np.array([0.3, -0.5, 0, 0.1, -0.2])
     spread = np.diag([40.0, 3, 1, 1, 1e-6]) + 1.0 * (not wide)
     known = Leader(start, np.diag(spread) if wide else spread, np.zeros(len(TRUSTS)))
-    theta = adapted(known, trust, x, y, weight)
+    offset = rng.normal(size=20)
+    theta = adapted(known, trust, Labelled(x, y, weight, offset))
     if trust == 0:
         np.testing.assert_array_equal(theta, start)
         return
-    slope = x.T @ (weight * (expit(x @ theta) - y))
+    slope = x.T @ (weight * (expit(x @ theta + offset) - y))
     slope += times(known.curvature, theta - start) / trust
     np.testing.assert_allclose(slope, 0, atol=1e-3)
     assert theta[3] == pytest.approx(0.1, abs=1e-6 if wide else 5)
@@ -262,3 +265,38 @@ def test_the_more_features_the_less_is_expected_of_each(schema):
         learned(build(schema, inverse_l2=given), schema, tasks).weights for given in (1 / 3, None)
     )
     np.testing.assert_array_equal(by_default, stated)
+
+
+def test_a_decision_starts_from_the_mean_of_leader_and_score(schema):
+    told = replace(schema, scores=("trees",))
+    learner = build(told, positive_weight=3.0, trust=0.0)
+    rng = np.random.default_rng(0)
+    tasks = [random_task(i, 100, schema) for i in range(2)]
+    scored = [t._replace(x=np.c_[t.x, rng.normal(size=100)].astype(np.float32)) for t in tasks]
+    state = learned(learner, told, scored)
+    alone = learned(build(schema, 3.0, trust=0.0), schema, tasks)
+    np.testing.assert_array_equal(state.weights, alone.weights)  # not fitted to the score
+    x = scored[0].x
+    params = learner.adapt(state, support_batch(scored[0], told, np.arange(100), 20, rng))
+    by_hand = x[:, :3] @ alone.weights[:-1] + alone.weights[-1] + x[:, 3] + np.log(3.0)
+    np.testing.assert_allclose(learner.predict(params, x).logits, by_hand / 2, rtol=1e-4, atol=1e-5)
+
+
+def test_the_linear_part_makes_up_for_what_a_score_says_wrongly(schema):
+    """A score that is off by a line is mended by adapting; without trust it stays."""
+    told = replace(schema, scores=("trees",))
+    rng, task = np.random.default_rng(0), random_task(0, 2000, schema)
+    wrong = task._replace(x=np.c_[task.x, 4 - 3 * task.x[:, 0]].astype(np.float32))
+    accuracy = {}
+    for trust in (0.0, 1000.0):
+        learner = build(told, trust=trust, score=1.0, shots=None)
+        state = learned(learner, told, [wrong])
+        support = support_batch(wrong, told, np.arange(1000), None, rng)
+        logits = learner.predict(learner.adapt(state, support), wrong.x[1000:]).logits
+        accuracy[trust] = np.mean((logits > 0) == wrong.y[1000:])
+    plain = build(schema, trust=1000.0, shots=None)
+    state = learned(plain, schema, [task])
+    support = support_batch(task, schema, np.arange(1000), None, rng)
+    logits = plain.predict(plain.adapt(state, support), task.x[1000:]).logits
+    assert accuracy[0.0] < accuracy[1000.0] - 0.1
+    assert accuracy[1000.0] == pytest.approx(np.mean((logits > 0) == task.y[1000:]), abs=0.02)

@@ -1,5 +1,6 @@
 """The methods that FFML is compared with: two steps by hand, where they end, and their oracles."""
 
+import math
 import sys
 
 import jax
@@ -20,6 +21,7 @@ from ffml.methods import (
     m_ftml,
     ogdlc,
     refit,
+    sinha_vaze,
     twp,
 )
 from ffml.methods._fairlearn_refit import Mixture
@@ -32,6 +34,7 @@ from ffml.problem.notions import demographic_parity
 
 TARGET, LIMIT = 2.0, 0.25  # min ½(θ - 2)² subject to θ <= 0.25
 ONLINE = {"twp": twp, "ogdlc": ogdlc, "adp-olc": adp_olc, "gen-olc": gen_olc}
+ONLINE["sinha-vaze"] = sinha_vaze
 
 
 def learn(learner, tasks):
@@ -96,6 +99,23 @@ def test_gen_olc_by_hand(float64, strong_convexity):
         lam = max(theta - 0.25, 0.0) / (sigma * eta)  # at the new θ
     settings = {"lr": 0.3, "strong_convexity": strong_convexity, "gradient_bound": 1.5}
     assert learned(gen_olc, 2, num_steps=2, **settings) == pytest.approx((theta, lam), rel=1e-12)
+
+
+@pytest.mark.parametrize("horizon", [None, 50])
+def test_sinha_vaze_by_hand(float64, horizon):
+    """R = 3, G = 1.5, V = 2; the second step is the first that breaks θ <= 0.25."""
+    theta, queue, squares, alpha, price = 0.0, 0.0, 0.0, 1 / (2 * 1.5 * 6), 0.0
+    for t in (1, 2, 3, 4):
+        queue += alpha * max(theta - 0.25, 0.0)
+        rate = 1 / (2 * math.sqrt(horizon or t))
+        price = rate * math.exp(rate * queue)
+        slope = alpha * (2 * (theta - 2) + price * (theta > 0.25))
+        squares += slope**2
+        theta = float(np.clip(theta - math.sqrt(2) * 6 / (2 * math.sqrt(squares)) * slope, -3, 3))
+    assert queue > 0 and theta != 3
+    settings = {"radius": 3.0, "gradient_bound": 1.5, "loss_weight": 2.0, "horizon": horizon}
+    found = learned(sinha_vaze, 2, num_steps=2, **settings)
+    assert found == pytest.approx((theta, price / 2), rel=1e-12)
 
 
 def test_m_ftml_by_hand_and_to_the_mean(float64):
@@ -169,7 +189,7 @@ def padded(task, rows=128):
     return task._replace(x=np.pad(task.x, missing), s=np.pad(task.s, missing))
 
 
-@pytest.mark.parametrize("name", ["ogdlc", "adp-olc", "gen-olc"])
+@pytest.mark.parametrize("name", ["ogdlc", "adp-olc", "gen-olc", "sinha-vaze"])
 def test_multiplier_of_a_group_that_is_missing_stays(name, schema):
     problem = fair_classification(schema, linear(), demographic_parity(0.0))
     task = random_task(1, 80, schema)
@@ -207,6 +227,8 @@ def test_parameters_stay_in_the_ball_and_nothing_is_adapted(name, schema):
         ("adp-olc", {"exponent": 1.0}, "exponent must be between 0 and 1, got 1.0"),
         ("adp-olc", {"gradient_bound": 0.0}, "gradient_bound must be > 0, got 0.0"),
         ("gen-olc", {"strong_convexity": 0.0}, "strong_convexity must be > 0, got 0.0"),
+        ("sinha-vaze", {"horizon": 0}, "horizon must be >= 1, got 0"),
+        ("sinha-vaze", {"loss_weight": 0.0}, "loss_weight must be > 0, got 0.0"),
         ("m-ftml", {"outer_lr": 0.0}, "outer_lr must be > 0, got 0.0"),
         ("refit", {"inverse_l2": 0.0}, "inverse_l2 must be > 0, got 0.0"),
         ("fairlearn-dp", {"max_iter": 0}, "max_iter must be >= 1, got 0"),

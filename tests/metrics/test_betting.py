@@ -219,13 +219,15 @@ def test_notions_and_many_groups_share_alpha():
     names = ["a", "b", "c"]
     odds = gap_alarms(tables, ASKED, names, "equalized-odds")
     assert [alarm.comparison for alarm in odds if alarm.round is not None] == [
-        "c against a, label 1",
-        "c against b, label 1",
+        "c against a, favourable label",
+        "c against b, favourable label",
     ]
     assert all(alarm.higher for alarm in odds[4:])
     assert {alarm.log_needed for alarm in odds} == {np.log(6 / 0.05)}
     (opportunity,) = gap_alarms(tables[:, [0, 2]], ASKED, ["a", "c"], "equal-opportunity")
-    assert opportunity.comparison == "c against a, label 1" and opportunity.round is not None
+    assert (
+        opportunity.comparison == "c against a, favourable label" and opportunity.round is not None
+    )
 
 
 def test_a_bound_of_everything_is_never_exceeded():

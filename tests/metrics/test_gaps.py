@@ -98,7 +98,9 @@ def test_nobody_selected_among_few_rows_is_not_certainty():
 def test_notions_compare_rows_of_a_label():
     table = np.array([[[[60, 40], [10, 90]], [[80, 20], [70, 30]]]])
     odds = {s.comparison: s.long_run for s in gap_statistics(table, ["a", "b"], "equalized-odds")}
-    assert odds == pytest.approx({"b against a, label 0": -0.2, "b against a, label 1": -0.6})
+    assert odds == pytest.approx(
+        {"b against a, unfavourable label": -0.2, "b against a, favourable label": -0.6}
+    )
     (opportunity,) = gap_statistics(table, ["a", "b"], "equal-opportunity")
     assert opportunity.long_run == pytest.approx(-0.6)
 

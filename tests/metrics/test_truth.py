@@ -13,7 +13,7 @@ from ffml.base import Ratio, SensitiveColumn
 from ffml.metrics import words
 from ffml.metrics.answer import answer
 from ffml.metrics.verdict import KEPT, NOT_KEPT, UNMEASURABLE
-from ffml.report.answer import rows, sentences
+from ffml.report.answer import sentences
 from ffml.store import Round
 from ffml.tables import DecisionRoles, open_table, read_decisions
 
@@ -116,8 +116,6 @@ def test_every_face_gives_the_same_verdict(scene, tmp_path):
         said = sentences({"answer": found})
         assert words.fact_sentence(found, notion) == said[0]
         assert words.rule_sentence(found, notion) == said[1]
-        shown = [row.so_far for row in rows({"answer": found}) if row.what.endswith("kept?")]
-        assert shown == [notion["verdict"]]
         if name in REFUSED:
             continue
         audit = audited(truth, tmp_path, limits)
@@ -136,8 +134,8 @@ def test_what_needs_labels_cannot_be_measured_where_they_depend_on_the_decision(
     assert notion["fact"] is None and notion["alarm"] is None
     said = " ".join(sentences({"answer": found}))
     assert "cannot be measured" in said and "1.000" not in said
-    shown = {row.what: row.so_far for row in rows({"answer": found})}
-    assert shown["accuracy"] == shown["balanced accuracy"] == shown["positive labels"] == "–"
+    shares = [found[k] for k in ("accuracy", "balanced_accuracy", "label_share")]
+    assert all(share != share for share in shares)  # NaN
     gate = findings_of(judged(truth), [("equal-opportunity", 0.05)])
     audit = audited(truth, tmp_path, Limits(max_gap=0.05, notion="equal-opportunity"))
     assert verdict(gate) == verdict(audit.findings) == UNMEASURABLE

@@ -84,7 +84,7 @@ def card(run):
 
 def test_sections(card):
     assert card.headings == [
-        "Model card: ffml on adult",
+        "Model card: adult: decisions, by sex",
         "Model",
         "Intended use",
         "Out of scope",
@@ -103,50 +103,32 @@ def test_no_claim(card):
     assert "do not show that the model is free of discrimination" in card.words
 
 
-def test_pooled_with_intervals_and_ceilings(run, card):
-    _, dp, eo, gap, *_ = card.table("metric", "all rounds")
-    assert dp[1:] == ["0.871", "0.840 to 0.902", "—", "—"]  # that summary has no ceiling
-    assert eo[1:3] == ["0.800", "0.700 to 0.900"]
-    assert gap[1:3] == ["0.064", "0.050 to 0.078"]
-    pooled = {"dp": 0.9, "dp_low": 0.8, "dp_high": 0.95, "dp_ceiling": 0.96, "dp_of_ceiling": 0.94}
-    copy = replace(run, summary=run.summary | {"pooled": pooled | {"eo": None}})
-    _, dp, eo, *_ = card_of(copy).table("metric", "all rounds")
-    assert dp[1:] == ["0.900", "0.800 to 0.950", "0.960", "94 %"] and eo[1:] == ["—"] * 4
-    assert "EO of all rounds pooled." in card_of(copy).words
-
-
-def test_gaps_and_mean_ratios_of_every_column_are_those_of_the_page():
+def test_gaps_of_every_column_are_those_of_the_page():
     run = make_run(columns=(SEX, RACE))
     card, page = card_of(run), page_of(run)
     _, *rows = card.table("compared", "typical gap")
     _, *shown = page.table("Compared", "Typical gap")
-    assert [row[0] for row in rows] == [f"{row[0]}, {row[1]}" for row in shown]
+    assert [row[0] for row in rows] == [f"{row[1]}, {row[0]}" for row in shown]
     for row, same in zip(rows, shown, strict=True):  # "1.2 (0.1 to 3.4)" and "1.20.1 to 3.4"
         assert [cell.replace(" (", "").rstrip(")") for cell in row[1:]] == same[2:]
-    _, *rows = card.table("mean ratio", "of mean ceiling")
-    _, *shown = page.table("Ratio", "Mean ceiling")
-    assert [row[1:4] for row in rows] == [[row[1], row[3], row[4]] for row in shown]
 
 
 def test_groups_and_constraints_are_those_of_the_page():
     names = [f"demographic-parity[{c}]" for c in ("sex=Male", "race=A")]
     run = make_run(columns=(SEX, RACE), names=names)
     card, page = card_of(run), page_of(run)
-    for name in ("sex", "race"):
-        [[header, *rows]] = [t for t in card.tables if t[0][0] == name]
-        [shown] = [t for t in page.tables if "Selection rate" in t[0] and t[1][0] == rows[0][0]]
-        order = [shown[0].index(h) for h in ("Group", "Selection rate", "Rows", "Selected")]
-        mine = [header.index(h) for h in (name, "selection rate", "rows", "selected")]
-        assert [[row[i] for i in mine] for row in rows] == [
-            [row[i] for i in order] for row in shown[1:]
-        ]
+    shown = [table for table in page.tables if "Impact ratio" in table[0]]
+    for name, (_, *same) in zip(("sex", "race"), shown, strict=True):
+        [[_, *rows]] = [t for t in card.tables if t[0][0] == name]
+        plain = [[cell.replace(" (", "").rstrip(")") for cell in row] for row in rows]
+        assert plain == same
     _, *rows = card.table("constraint", "last λ")
     _, *shown = page.table("Constraint", "Last\xa0λ")
     assert [row[:4] for row in rows] == [row[:4] for row in shown]
 
 
 def test_what_could_not_be_measured(card):
-    why = "(no positive decisions: 3 rounds; only positive decisions: 1 round)"
+    why = "(no favourable decisions: 3 rounds; only favourable decisions: 1 round)"
     assert f"DP in 4 of 41 rounds {why}." in card.words
     assert "In 4 rounds everybody received the same decision." in card.words
     assert "rounds were judged on fewer than 30 rows" in card.words
@@ -181,11 +163,15 @@ def test_names_are_shown_and_do_nothing():
     assert code == ["ffml predict --support"]
     bold = [t for t in card.inner if t.type == "strong_open"]
     assert len(bold) == card.source.count("\n- **")
-    assert card.headings[0] == f"Model card: {nasty} on {nasty}" and len(card.headings) == 11
+    assert (
+        card.headings[0] == f"Model card: {nasty}: decisions, by {nasty}"
+        and len(card.headings) == 11
+    )
     assert card.words.count(nasty) > 15
     for rows in card.tables:
         assert len({len(row) for row in rows}) == 1
-    assert [row[0] for row in card.table("selection rate")[1:]] == [nasty + "0", nasty + "1"]
+    shown = [row[0].removesuffix(" (highest rate)") for row in card.table("impact ratio")[1:]]
+    assert sorted(shown) == [nasty + "0", nasty + "1"]
     [fence] = [token for token in card.tokens if token.type == "fence"]
     assert fence.content == command + "\n"
 
@@ -203,7 +189,7 @@ def test_a_run_on_a_table_says_where_its_rows_come_from(tmp_path, run_main):
     fingerprint = hashlib.sha256(table.read_bytes()).hexdigest()
     card = Card((tmp_path / "run" / "model_card.md").read_text("utf-8"))
     page = Page((tmp_path / "run" / "report.html").read_text("utf-8"))
-    assert card.headings[0] == "Model card: ffml on loans.csv"
+    assert card.headings[0] == "Model card: loans: approved, by sex"
     for fact in ("Label: approved", "Task column: month", "Inputs: age, income, job"):
         assert fact in card.words
     assert "Columns left out: applicant" in card.words and "Rows left out: 0" in card.words
@@ -213,7 +199,7 @@ def test_a_run_on_a_table_says_where_its_rows_come_from(tmp_path, run_main):
     assert facts["Fingerprint (SHA-256)"] == fingerprint and facts["Path"] == str(table)
     assert facts["Name"] == "loans.csv" and facts["Input columns"] == "age, income, job"
     assert (facts["Task column"], facts["Columns left out"]) == ("month", "applicant")
-    assert facts["Label value that counts as 1"] == "yes" and facts["Rows left out"] == "0"
+    assert facts["Favourable label"] == "yes" and facts["Rows left out"] == "0"
     assert not {"Description", "Citation", "Licence"} & set(facts)
     assert "learned to predict approved = yes on loans.csv" in page.words
 

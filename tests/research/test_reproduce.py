@@ -402,7 +402,7 @@ def test_all_items_from_stored_results(tmp_path, run_main, monkeypatch):
     drawn = {}
     monkeypatch.setattr(
         "ffml.research.reproduce._run.write_item", _spying(drawn)
-    )  # figures are drawn as paths: their words are looked up before
+    )  # a figure's words are looked up before they are wrapped
     code, out, err = run_main("reproduce", "--quick", "--rounds", "3", "--json")
     assert code == 0, err
     assert "all 96 runs are finished already; nothing is computed again" in err
@@ -436,7 +436,7 @@ def test_all_items_from_stored_results(tmp_path, run_main, monkeypatch):
 
 
 def _spying(drawn):
-    from ffml.research.reproduce._files import write_item
+    from ffml.research.reproduce._made import write_item
 
     def write(folder, stem, made, facts):
         drawn[facts["item"]] = made.figure
@@ -476,7 +476,7 @@ def test_interrupted(run_main, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ffml.research.reproduce._run.run_cells", interrupt)
+    monkeypatch.setattr("ffml.studies.play.run_cells", interrupt)
     code, out, _ = run_main("reproduce", "figure7", "--quick")
     assert code == 130
     said = re.sub(r"\s+", " ", out)

@@ -24,6 +24,7 @@ from ffml.studies.compare import (
     write_results,
 )
 from ffml.studies.compare._tables import DataTable, as_markdown
+from ffml.studies.files import made_by
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +242,7 @@ def test_files_and_tables(stored, tmp_path):
     store, cells = stored
     frame = store.load(cells)
     summary = summarise_results(frame, 5)
-    facts = {"command": "ffml compare", "date": "2021-08-14", "cell_seconds": 120.0}
+    facts = made_by("ffml compare") | {"date": "2021-08-14", "cell_seconds": 120.0}
     document = write_results(tmp_path / "out", frame, summary, facts)
     with (tmp_path / "out" / "results.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -269,7 +270,7 @@ def test_variants_are_compared_at_the_same_fairness(stored, tmp_path):
     others = [frame.assign(label=f"mine |{i}|", method="mine") for i in range(2)]
     others[1]["balanced_accuracy"] += 0.25
     both = pd.concat([frame, *others])
-    facts = {"command": "ffml", "date": "2021-08-14", "cell_seconds": 1.0}
+    facts = made_by("ffml") | {"cell_seconds": 1.0}
     write_results(tmp_path, both, summarise_results(both), facts)
     [row] = pd.read_csv(tmp_path / "equal_fairness.csv").to_dict("records")
     assert (row["label"], row["other"], row["difference"]) == ("twp", "mine", -0.25)

@@ -6,15 +6,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ffml.studies.tuning import (
     Rule,
     Span,
     draw_trade_off,
     grid_settings,
-    pareto_optimal,
     plan_search,
     ranked,
     summarise_settings,
@@ -144,25 +141,6 @@ def test_a_single_seed_has_no_error():
     table = ranked(judged({(1, 100): [(0.9, 0.9, 0.6, 0)], (2, 100): [(0.8, 0.9, 0.9, 0)]}), Rule())
     assert table["as_fair"].to_dict() == {1: True, 2: False}
     assert table["behind_se"].isna().all()
-
-
-@settings(deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 4), st.one_of(st.integers(0, 4), st.just(np.nan))), min_size=1
-    )
-)
-def test_pareto_by_brute_force(points):
-    first, second = np.array(points, float).T
-
-    def beaten(i):
-        return any(
-            a >= first[i] and b >= second[i] and (a, b) != (first[i], second[i])
-            for a, b in zip(first, second, strict=True)
-        )
-
-    expected = [not np.isnan(second[i]) and not beaten(i) for i in range(len(points))]
-    assert pareto_optimal(first, second).tolist() == expected
 
 
 def test_the_picture_of_one_setting_or_of_none_defined():

@@ -213,25 +213,25 @@ def test_in_plain_words(tmp_path):
     found = inspect(table_stream(tmp_path / "t.csv", **ROLES))
     assert describe(found) == [
         f"{tmp_path}/t.csv: 83 rows in 3 tasks of 3 to 40 rows (median 40), 1 feature.",
-        "Label 'y': 73.5% positive.",
-        "sex=F: 26.5% of the rows, 50.0% of them positive.",
-        "sex=M: 73.5% of the rows, 82.0% of them positive.",
+        "Label 'y': 73.5% favourable (y = 1).",
+        "sex=F: 26.5% of the rows, 50.0% of them favourable.",
+        "sex=M: 73.5% of the rows, 82.0% of them favourable.",
         "Tasks in the order in which they are played:",
-        "  1. Ulm: 40 rows, 50.0% positive; rows (positive) by group: sex=F 20 (50.0%), sex=M 20 "
-        "(50.0%)",
-        "  2. Bonn: 3 rows, 33.3% positive; rows (positive) by group: sex=F 2 (50.0%), sex=M 1 "
+        "  1. Ulm: 40 rows, 50.0% favourable; rows (favourable) by group: sex=F 20 (50.0%), "
+        "sex=M 20 (50.0%)",
+        "  2. Bonn: 3 rows, 33.3% favourable; rows (favourable) by group: sex=F 2 (50.0%), sex=M 1 "
         "(0.0%)",
-        "  3. Jena: 40 rows, 100.0% positive; rows (positive) by group: sex=F 0 (-), sex=M 40 "
+        "  3. Jena: 40 rows, 100.0% favourable; rows (favourable) by group: sex=F 0 (-), sex=M 40 "
         "(100.0%)",
         "2 of 3 tasks cannot be judged in full:",
         "  fewer than 30 rows: 1 task (Bonn)",
-        "  no row of label 0: 1 task (Jena)",
+        "  no row of another label than the favourable one: 1 task (Jena)",
         "  no row of sex=F: 1 task (Jena)",
         "Smallest gap between groups' decision rates that these sizes can show, over all tasks "
         "together: 43.5 points.",
         "Within one task: 62.6 to 62.6 points (median 62.6).",
         "In 2 tasks, no gap between groups can be shown at all.",
-        "  (95 % confidence, 80 % power: 2.80 √(p(1−p)(1/n₁+1/n₀)), p the share of positive "
+        "  (95 % confidence, 80 % power: 2.80 √(p(1−p)(1/n₁+1/n₀)), p the share of favourable "
         "labels, n₁ and n₀ the rows compared; 50% of the rows judge decisions.)",
         "No likely mistakes found among the features.",
     ]

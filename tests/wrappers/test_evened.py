@@ -148,7 +148,7 @@ def test_without_bounds_the_threshold_decides_alone(schema):
     for weight in (1.0, 3.0):
         plain, wrapped = (
             make_loop(schema, m, bound=None, positive_weight=weight)
-            for m in (method, evened(method, shots=20))
+            for m in (method, evened(method, policy="balanced", shots=20))
         )
         for task in tasks:
             one, other = plain.step(task), wrapped.step(task)
@@ -163,15 +163,16 @@ def few_positives(seed, rows, schema):
 
 
 def played(schema, threshold, bound=None):
-    loop = make_loop(schema, evened(partial(leader, shots=20), threshold=threshold), bound)
+    loop = make_loop(schema, evened(partial(leader, shots=20), policy=threshold), bound)
     rounds = [loop.step(few_positives(i, 600, schema)) for i in range(6)]
     return loop, sum(record.tables["sex"].sum(0)[:2] for record in rounds[2:])  # [label, decision]
 
 
 @pytest.mark.parametrize("bound", [None, 0.02])
-def test_a_goal_decides_whom_the_threshold_favours(schema, bound):
-    balanced, accurate, costly, chosen = (
-        played(schema, goal, bound)[1] for goal in ("balanced", "accuracy", "cost=20", "rate=0.1")
+def test_a_policy_decides_who_is_favoured(schema, bound):
+    policies = ("balanced", "accuracy", "cost=20", "approve=0.1", "labels")
+    balanced, accurate, costly, chosen, alike = (
+        played(schema, policy, bound)[1] for policy in policies
     )
 
     def accuracy(table):
@@ -184,6 +185,7 @@ def test_a_goal_decides_whom_the_threshold_favours(schema, bound):
     assert balanced_accuracy(balanced) > balanced_accuracy(accurate) + 0.01
     assert costly[1, 0] < 0.1 * costly[1].sum()  # few positives are missed
     assert chosen[:, 1].sum() / chosen.sum() == pytest.approx(0.1, abs=0.01)
+    assert alike[:, 1].sum() / alike.sum() == pytest.approx(alike[1].sum() / alike.sum(), abs=0.03)
 
 
 def test_chances_are_those_of_the_label_at_its_own_rate(schema):
@@ -220,7 +222,7 @@ def test_labels_of_one_kind_and_missing_groups_are_survived(schema):
 def test_it_looks_at_the_columns_that_features_add(schema):
     loop = make_loop(schema, evened(partial(leader, shots=20), shots=20), 0.05, boosted(schema))
     rounds = [loop.step(random_task(i, 300, schema, bias=1.5)) for i in range(6)]
-    assert loop.memory.tasks[0].x.shape[1] == 5 and loop.state.features.labels.known
+    assert loop.memory.tasks[0].x.shape[1] == 6 and loop.state.features.labels.known
     assert loop.state.learner.known.membership.weights.shape == (7, 1)
     assert abs(mean_gap(rounds[3:])) < 0.12
 
@@ -228,5 +230,5 @@ def test_it_looks_at_the_columns_that_features_add(schema):
 def test_settings_that_cannot_work_are_refused():
     with pytest.raises(FFMLError, match=r"^evened\.memory must be <= 1, got 2$"):
         evened(QUICK, memory=2)
-    with pytest.raises(FFMLError, match=r"^unknown threshold 'high'; use balanced, [^\n]*$"):
-        evened(QUICK, threshold="high")
+    with pytest.raises(FFMLError, match=r"^unknown policy 'high'; use labels, [^\n]*$"):
+        evened(QUICK, policy="high")

@@ -15,7 +15,7 @@ from ffml.wrappers._people import (
     places,
 )
 from ffml.wrappers._pricing import LEAST_INFLUENCE, MOST_GROUPS, Correction, priced, smallest_prices
-from ffml.wrappers._thresholds import threshold_of
+from ffml.wrappers._thresholds import LabelRates, threshold_of
 
 SCHEMA = Schema(("s", "t", "u"), (SensitiveColumn("sex", ("M", "F")),))
 MORE = Schema(
@@ -40,7 +40,7 @@ def two_groups(rows=4000):
 
 
 def at(threshold, rate=0.5):
-    return threshold_of(threshold)(rate, 1.0)
+    return threshold_of(threshold)(LabelRates(rate, rate))
 
 
 def decided(problem, p, x, bias=0.0, threshold=None, weight=None, weights=None):
@@ -255,7 +255,7 @@ def test_a_selection_rate_and_bounds_are_kept_together(schema):
     problem = fair_classification(schema, linear(), demographic_parity(0.05))
     p, x = two_groups(1000)
     x[:, 1], x[:, 2] = np.arange(2000) % 3 == 0, np.arange(2000) % 3 == 1
-    _, positive = decided(problem, p, x, threshold=at("rate=0.2"))
+    _, positive = decided(problem, p, x, threshold=at("approve=0.2"))
     assert positive.mean() == pytest.approx(0.2, abs=2e-3)
     assert largest_gap(problem, positive, p, x) < 0.0505
 
@@ -310,7 +310,7 @@ def test_padding_changes_no_price(notion):
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
-@pytest.mark.parametrize("goal", ["0.5", "rate=0.2"])
+@pytest.mark.parametrize("goal", ["0.5", "approve=0.2"])
 @pytest.mark.parametrize("schema", [SCHEMA, MORE], ids=["two groups", "several"])
 def test_nobody_to_decide_about(goal, schema):
     problem = fair_classification(schema, linear(), equalized_odds(0.05))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ffml.base import FFMLError
-from ffml.wrappers._thresholds import threshold_of
+from ffml.wrappers._thresholds import LabelRates, threshold_of
 
 NOBODY = np.zeros(0)
 
@@ -23,7 +23,8 @@ NOBODY = np.zeros(0)
     ],
 )
 def test_goals_that_fix_a_probability(goal, rate, weight, expected):
-    assert threshold_of(goal)(rate, weight)(NOBODY, NOBODY) == pytest.approx(expected)
+    found = threshold_of(goal)(LabelRates(rate, 0.9, weight))
+    assert found(NOBODY, NOBODY) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("goal", "cost"), [("balanced", None), ("accuracy", 1.0), ("cost=5", 5.0)])
@@ -34,13 +35,14 @@ def test_no_other_threshold_costs_less(goal, cost):
     missed = 1 / rate * (1 - rate) if cost is None else cost
     costs = [(1 - p)[p > t].sum() + missed * p[p <= t].sum() for t in np.linspace(0, 1, 1001)]
     best = np.linspace(0, 1, 1001)[np.argmin(costs)]
-    assert threshold_of(goal)(rate, 1.0)(p, np.ones(3000)) == pytest.approx(best, abs=2e-3)
+    found = threshold_of(goal)(LabelRates(rate, rate))
+    assert found(p, np.ones(3000)) == pytest.approx(best, abs=2e-3)
 
 
 def chosen(scores, share, people=None):
     scores = np.array(scores, float)
     people = np.ones(len(scores)) if people is None else np.array(people, float)
-    threshold = threshold_of(f"rate={share}")(0.5, 1.0)(scores, people)
+    threshold = threshold_of(f"approve={share}")(LabelRates(0.5, 0.5))(scores, people)
     return (scores > threshold).tolist()
 
 
@@ -62,6 +64,12 @@ def test_people_with_equal_scores_are_decided_alike_as_near_to_the_rate_as_can_b
     assert sum(chosen(nearly, share)) == expected
 
 
+def test_as_many_as_labels_are_expected_to_be_favourable():
+    scores = np.random.default_rng(0).permutation(100) / 100
+    threshold = threshold_of("labels")(LabelRates(0.5, 0.87))(scores, np.ones(100))
+    assert (scores > threshold).sum() == 87
+
+
 @pytest.mark.parametrize(("share", "all_of_them"), [(0.2, False), (0.8, True)])
 def test_if_all_are_alike_all_or_none_are_chosen(share, all_of_them):
     assert chosen([0.4] * 7, share) == [all_of_them] * 7
@@ -70,11 +78,11 @@ def test_if_all_are_alike_all_or_none_are_chosen(share, all_of_them):
 
 def test_nobody_to_choose_from():
     for people in (NOBODY, np.zeros(3)):
-        assert threshold_of("rate=0.2")(0.5, 1.0)(people, people) == 0.5
+        assert threshold_of("approve=0.2")(LabelRates(0.5, 0.5))(people, people) == 0.5
 
 
 WRONG = (
-    "|high|0|1|1.5|nan|-0.1|cost|cost=|cost=0|cost=-1|cost=inf|rate|rate=0|rate=1|rate=20%|"
+    "|high|0|1|1.5|nan|-0.1|cost|cost=|cost=0|cost=-1|cost=inf|approve|approve=0|approve=1|approve=20%|rate=0.2|labels=1|"
     "balanced=|balanced=2|accuracy=1"
 )
 
@@ -84,6 +92,6 @@ def test_what_is_no_goal_is_refused_in_one_line(goal):
     with pytest.raises(FFMLError) as caught:
         threshold_of(goal)
     assert str(caught.value) == (
-        f"unknown threshold '{goal}'; use balanced, accuracy, cost=5, rate=0.2, or a probability "
-        "between 0 and 1"
+        f"unknown policy '{goal}'; use labels, approve=0.8, cost=5, accuracy, balanced, or a "
+        "probability between 0 and 1"
     )

@@ -9,6 +9,7 @@ from ffml.audit.counts import Tables, tables_of
 from ffml.base import FFMLError, Ratio, SensitiveColumn
 from ffml.metrics.phrases import favourable_words
 from ffml.recipe.asked import asked_bounds
+from ffml.recipe.policy import with_policy
 from ffml.recipe.schemas import schema_from
 from ffml.store import Round, Store
 
@@ -67,8 +68,12 @@ class RunRecord(NamedTuple):
     @property
     def favourable(self) -> str:
         """The favourable outcome in the user's words."""
-        data = self.config["data"]
-        return favourable_words(data.get("label"), (data.get("roles") or {}).get("positive"))
+        return favourable_of(self.config)
+
+    @property
+    def policy(self) -> str:
+        """Who is decided favourably; "sign" where the method has a rule of its own."""
+        return with_policy(self.config["run"]).get("policy") or "sign"
 
     @property
     def done(self) -> int:
@@ -105,6 +110,12 @@ class RunRecord(NamedTuple):
             for name, people in self.counts.unknown.items()
             if people
         ]
+
+
+def favourable_of(config: Mapping[str, Any]) -> str:
+    """Name the favourable outcome of a run in the user's words."""
+    data = config["data"]
+    return favourable_words(data.get("label"), (data.get("roles") or {}).get("positive"))
 
 
 def read_record(store: Store) -> RunRecord:

@@ -1,4 +1,4 @@
-"""What a person sees of ``ffml compare``: a line a run, a progress bar, and the tables."""
+"""What a person sees of a study: a line a run, a progress bar, and the tables."""
 
 import re
 from collections.abc import Iterator
@@ -21,12 +21,11 @@ SHORT = {  # what fits a narrow terminal, and its headings there; summary.md has
     "balanced accuracy": "bal.acc",
 }
 
-SHOWN = 3  # of the runs being computed
+SHOWN = 3  # of the jobs being computed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ffml.studies.cells import RunSpec
     from ffml.studies.jobs import Tell
     from ffml.studies.play import Work
 
@@ -34,31 +33,27 @@ if TYPE_CHECKING:
 @contextmanager
 def watched(console: Console, work: "Work") -> Iterator["Tell"]:
     """Show how runs are computed; Ctrl-C keeps what is finished."""
-    total, missing = work.total, work.left()
-    kept = f", {total - missing} of them finished already" if total > missing else ""
-    if missing:
-        console.print(f"{total} runs{kept}; computing {missing} on {work.where}", highlight=False)
-    elif total:
-        console.print(f"all {total} runs are finished already; nothing is computed again")
+    if work.words:
+        console.print(work.words, highlight=False, markup=False, soft_wrap=True)
     try:
-        with CellProgress(console, total, total - missing) as progress:
+        with JobProgress(console, work.total, work.total - work.left()) as progress:
             yield progress.show
     except KeyboardInterrupt:
         console.print(
-            f"interrupted; {total - work.left()} of {total} runs are finished and kept in "
-            f"{work.folder}. Go on with the same command.",
+            f"interrupted; {work.total - work.left()} of {work.total} runs are finished and kept "
+            f"in {work.folder}. Go on with the same command.",
             soft_wrap=True,
         )
         raise typer.Exit(130) from None
 
 
-class CellProgress:
-    """Prints one line a finished run above a progress bar; on a pipe, the lines alone."""
+class JobProgress:
+    """Prints one line a finished job above a progress bar; on a pipe, the lines alone."""
 
     def __init__(self, console: Console, total: int, finished: int) -> None:
         self.console = console
         self.total, self.finished = total, finished
-        self.running: dict[str, str] = {}  # key -> what is said of it
+        self.running: dict[str, str] = {}  # stem -> what is said of it
         self.progress = Progress(
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
@@ -70,7 +65,7 @@ class CellProgress:
             disable=console.quiet or not console.is_terminal,
         )
 
-    def __enter__(self) -> "CellProgress":
+    def __enter__(self) -> "JobProgress":
         self.progress.start()
         self.bar = self.progress.add_task("starting", total=self.total, completed=self.finished)
         return self
@@ -78,25 +73,25 @@ class CellProgress:
     def __exit__(self, *error: object) -> None:
         self.progress.stop()
 
-    def show(self, kind: str, cell: "RunSpec", *details: Any) -> None:
+    def show(self, kind: str, job: Any, *details: Any) -> None:
         """Say what happened, see `ffml.studies.jobs.run_jobs`."""
         if kind in ("started", "said"):
             at = f" {details[0]}/{details[1] or '?'}" if details else ""
-            self.running[cell.key] = f"{cell.name}{at}"
+            self.running[job.stem] = f"{job.name}{at}"
         else:
-            self.running.pop(cell.key, None)
-            self._line(kind, cell, details[0])
+            self.running.pop(job.stem, None)
+            self._line(kind, job, details[0])
         names = list(self.running.values())
         more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
         self.progress.update(self.bar, description="; ".join(names[:SHOWN] + more))
 
-    def _line(self, kind: str, cell: "RunSpec", what: Any) -> None:
+    def _line(self, kind: str, job: Any, what: Any) -> None:
         if kind == "finished":
-            self.finished += 1
+            self.finished += len(job.cells)
             self.progress.update(self.bar, completed=self.finished)
         words = f"failed: {what}" if kind == "failed" else f"{what:,.0f} s"
         self.console.print(
-            f"{self.finished:>5}/{self.total}  {cell.name}  {words}",
+            f"{self.finished:>5}/{self.total}  {job.name}  {words}",
             highlight=False,
             markup=False,
             soft_wrap=True,

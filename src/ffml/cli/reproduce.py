@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import shared
-from ffml.cli.shared import OUTPUT, option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import OUTPUT, option
 
 if TYPE_CHECKING:
     from ffml.research.reproduce import Reproduction, Setting
@@ -77,8 +77,7 @@ def reproduce(
     from ffml.cli.values import parse_seeds
     from ffml.recipe.plain import to_json
     from ffml.research.reproduce import QUICK, Reproduction, Setting, duration
-    from ffml.runtime import available_cores, configure
-    from ffml.studies.jobs import check_backend
+    from ffml.runtime import configure
 
     configure(devices=1)
     if jobs is not None and jobs < 1:
@@ -95,11 +94,7 @@ def reproduce(
     if list_items:
         _list(made, json_output)
         return
-    check_backend(backend, jobs)
-    made.check()
-    made.compute(
-        workers=jobs or available_cores(), backend=backend, watch=partial(watched, console)
-    )
+    made.compute(workers=jobs, backend=backend, watch=partial(watched, console))
     records = made.write(shlex.join(["ffml", *sys.argv[1:]]), time.perf_counter() - start)
     if json_output:
         typer.echo(to_json(records), nl=False)

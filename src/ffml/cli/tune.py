@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from ffml.base import FFMLError
-from ffml.cli import shared
-from ffml.cli.shared import OUTPUT, option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import OUTPUT, option
 
 WHAT, HOW = "What to try", "How to choose"
 
@@ -110,7 +110,8 @@ def tune(
     console.print(
         f"[bold]ffml[/bold] · starting JAX and loading [bold]{shared.shown(str(data))}[/bold] …"
     )
-    from ffml.cli.tuning_view import show_best, verdict, watched
+    from ffml.cli.comparing_view import watched
+    from ffml.cli.tuning_view import show_best, verdict
     from ffml.cli.values import parse_grid, parse_seeds, parse_variant
     from ffml.recipe.plain import to_json
     from ffml.recipe.plugins import load_plugins
@@ -149,7 +150,7 @@ def tune(
         chunk=chunk,
         backend=backend,
         command=shlex.join(["ffml", *sys.argv[1:]]),
-        watch=partial(watched, console, search, out),
+        watch=partial(watched, console),
     )
     if json_output:
         typer.echo(to_json(tuned.document), nl=False)

@@ -1,111 +1,26 @@
-"""What a person sees of ``ffml tune``: a line a chunk, a progress bar, and the best settings."""
+"""What a person sees of ``ffml tune`` in the end: the best settings, and the choice in words."""
 
 import math
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from ffml.report.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ffml.studies.tuning import Chunk, Search, Span
+    from ffml.studies.tuning import Search
 
 SHOWN = 10  # settings in the printed table
-
-
-@contextmanager
-def watched(
-    console: Console, search: "Search", out: Path, span: "Span", chunks: list["Chunk"]
-) -> Iterator[Callable[..., None]]:
-    """Show how chunks are computed; Ctrl-C keeps what is finished."""
-    announce(console, search, span, chunks)
-    try:
-        with ChunkProgress(console, chunks, span.last) as progress:
-            yield progress.show
-    except KeyboardInterrupt:
-        console.print(
-            f"interrupted; finished chunks are in {out / 'chunks'}. Go on with the same command.",
-            soft_wrap=True,
-        )
-        raise typer.Exit(130) from None
-
-
-def announce(console: Console, search: "Search", span: "Span", chunks: list["Chunk"]) -> None:
-    """Say what is tried, how it is judged, and what is left to compute."""
-    runs = len(search.settings) * len(search.seeds)
-    left = sum(len(chunk.cells) for chunk in chunks)
-    programs = len({chunk.program for chunk in chunks})
-    kept = f", {runs - left} of {runs} runs finished already" if left < runs else ""
-    console.print(
-        f"{_count(len(search.settings), 'setting')} of [bold]{search.method}[/bold] "
-        f"({', '.join(search.names)}) × {_count(len(search.seeds), 'seed')}{kept}; to compute: "
-        f"{_count(len(chunks), 'chunk')} of {_count(programs, 'program')}\n"
-        f"judged in rounds {span.first} to {span.last} of {span.rounds} with at least "
-        f"{search.min_validation} validation rows, seeds {search.seed_words}; "
-        "tables report later rounds and other seeds (of the same tasks)",
-        highlight=False,
-        soft_wrap=True,
-    )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-class ChunkProgress:
-    """Prints one line a finished chunk above a progress bar; on a pipe, the lines alone."""
-
-    def __init__(self, console: Console, chunks: list["Chunk"], rounds: int) -> None:
-        self.console = console
-        self.total, self.rounds = len(chunks), rounds
-        self.done = 0
-        self.started = time.perf_counter()
-        self.progress = Progress(
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("rounds · {task.description} ·"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            console=console,
-            transient=True,
-            disable=console.quiet or not console.is_terminal or not chunks,
-        )
-
-    def __enter__(self) -> "ChunkProgress":
-        self.progress.start()
-        self.bar = self.progress.add_task("compiling", total=self.total * self.rounds)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.progress.stop()
-
-    def show(self, kind: str, chunk: "Chunk", at: int) -> None:
-        """Say what happened."""
-        if kind == "round":
-            before = self.done * self.rounds
-            self.progress.update(self.bar, completed=before + at - 1, description=chunk.name)
-            return
-        self.done += 1
-        seconds, self.started = time.perf_counter() - self.started, time.perf_counter()
-        self.console.print(
-            f"{self.done:>5}/{self.total}  {chunk.name}  {seconds:,.0f} s",
-            highlight=False,
-            soft_wrap=True,
-        )
 
 
 def show_best(console: Console, search: "Search", table: "pd.DataFrame") -> None:
     """Print the best settings in the rule's order; an empty line follows those that are as fair."""
     shown = Table(
-        title=f"\nBest {min(SHOWN, len(table))} of {_count(len(table), 'setting')} (mean ± "
+        title=f"\nBest {min(SHOWN, len(table))} of {counted(len(table), 'setting')} (mean ± "
         "standard error over seeds; gap: typical gap in points; defined: in how many judged rounds "
         "DP and EO were)",
         title_justify="left",

@@ -9,6 +9,7 @@ from ffml.border import one_of
 from ffml.datasets._adult import ADULT
 from ffml.datasets._bank import BANK
 from ffml.datasets._crime import CRIME
+from ffml.datasets._lender import LENDER
 from ffml.datasets._people import Dataset
 from ffml.datasets._synthetic import SYNTHETIC
 from ffml.kinds import refuse_other_kinds
@@ -19,6 +20,7 @@ DATASETS: dict[str, Dataset] = {
     "adult": ADULT,
     "bank": BANK,
     "crime": CRIME,
+    "lender": LENDER,
     "synthetic": SYNTHETIC,
 }
 

@@ -55,7 +55,7 @@ def people_stream(
     task: str,
     label: str,
     sensitive: Mapping[str, Sequence[str]],
-    seed: int,
+    seed: int | None,
     intersect: bool = False,
 ) -> Stream:
     """Cut a table into tasks. All columns without a part are features.
@@ -69,7 +69,7 @@ def people_stream(
         task: the column whose values are the tasks.
         label: a column of booleans.
         sensitive: the groups of each protected column, in the order of their codes.
-        seed: draws the order of the tasks.
+        seed: draws the order of the tasks; None: as in the table.
         intersect: make one protected attribute of the combinations of all.
 
     >>> import pandas as pd
@@ -109,8 +109,10 @@ def people_stream(
     return Stream(name, schema, tasks, table.num_tasks)
 
 
-def _in_order(frame: "pd.DataFrame", task: str, seed: int) -> "pd.DataFrame":
+def _in_order(frame: "pd.DataFrame", task: str, seed: int | None) -> "pd.DataFrame":
     """Sort the rows by task, the tasks in an order that does not depend on that of the rows."""
+    if seed is None:
+        return frame
     names = sorted(frame[task].unique())
     order = np.random.default_rng(seed).permutation(len(names))
     places = {names[i]: place for place, i in enumerate(order)}

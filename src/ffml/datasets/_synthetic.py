@@ -13,6 +13,10 @@ boundary covariance of the Bayes logit is SHARPNESS · bias.
 w_t turns by ``drift`` radians from one task to the next within a plane drawn by the seed. The bias
 may change from task to task (`BIASES`). With a ``proxy``, groups also lie that far apart in a
 direction that has nothing to do with labels.
+
+With a ``change`` the stream goes from one state to another (`CHANGES`), in one thing alone: what
+labels say of people (w_t of the labels turns by a half circle, people stay as they were), who comes
+(everybody moves by 2 along w_t), or of which group (nine of ten are of the last one).
 """
 
 import math
@@ -34,6 +38,15 @@ BIASES: dict[str, Callable[[int, int, int], float]] = {
     "by-task": lambda t, last, seed: np.random.default_rng([seed, 2, t]).normal(),
 }
 
+# How far the second state is reached in task t of T: 0 to 1.
+CHANGES: dict[str, Callable[[int, int], float]] = {
+    "none": lambda t, tasks: 0.0,
+    "abrupt": lambda t, tasks: float(2 * t >= tasks),
+    "gradual": lambda t, tasks: min(max(3 * t / tasks - 1, 0.0), 1.0),
+    "recurring": lambda t, tasks: float(4 * t // tasks % 2),
+}
+CHANGED = ("labels", "features", "groups")
+
 
 def load(
     *,
@@ -46,6 +59,8 @@ def load(
     bias_over_time: str = "constant",
     drift: float = 0.1,
     proxy: float = 0.0,
+    change: str = "none",
+    change_in: str = "labels",
 ) -> Stream:
     """Generate tasks in the order of the drift; features are as drawn, not standardised.
 
@@ -61,6 +76,9 @@ def load(
         drift: angle between the directions of neighbouring tasks, in radians.
         proxy: distance between the groups' means in a direction that does not matter to labels;
             it needs 3 features.
+        change: "none", "abrupt" (after half of the tasks), "gradual" (over the middle third) or
+            "recurring" (there and back, twice).
+        change_in: what changes: "labels", "features" or "groups".
 
     >>> stream = load(num_tasks=3, rows_per_task=(10, 20))
     >>> [task.x.shape for task in stream.tasks()]
@@ -74,6 +92,8 @@ def load(
     if not (math.isfinite(bias) and math.isfinite(drift)):
         raise FFMLError(f"bias and drift must be finite, got {bias} and {drift}")
     bias_of = one_of("bias_over_time", bias_over_time, BIASES)
+    changed = one_of("change", change, CHANGES)
+    one_of("change_in", change_in, dict.fromkeys(CHANGED))
     aside = _plane(seed, num_features)[:, 2] if proxy else np.zeros(num_features)
     schema = Schema(
         features=tuple(f"x{i}" for i in range(num_features)),
@@ -86,24 +106,34 @@ def load(
             n = int(rng.integers(low, high, endpoint=True))
             w = direction(t, seed=seed, num_features=num_features, drift=drift)
             groups = rng.integers(num_groups, size=(n, 1))
+            far = changed(t, num_tasks)
+            if change_in == "groups":
+                groups[rng.random(n) < 0.9 * far] = num_groups - 1
             shift = bias * bias_of(t, max(num_tasks - 1, 1), seed) * w + proxy * aside
             x = rng.normal(size=(n, num_features)) + _centres(num_groups)[groups] * shift
-            y = rng.random(n) < 1 / (1 + np.exp(-SHARPNESS * (x @ w)))
+            x += 2 * far * (change_in == "features") * w
+            turn = math.pi * far * (change_in == "labels")
+            v = direction(t, seed=seed, num_features=num_features, drift=drift, turn=turn)
+            y = rng.random(n) < 1 / (1 + np.exp(-SHARPNESS * (x @ v)))
             x = x.astype(np.float32)
             yield Task(f"task {t + 1}", x, y.astype(np.int32), groups.astype(np.int32))
 
     return Stream("synthetic", schema, tasks, num_tasks)
 
 
-def direction(task: int, *, seed: int = 0, num_features: int = 5, drift: float = 0.1) -> np.ndarray:
+def direction(
+    task: int, *, seed: int = 0, num_features: int = 5, drift: float = 0.1, turn: float = 0.0
+) -> np.ndarray:
     """Return w_t of the task with that index, counted from 0: the weights of its Bayes classifier.
+
+    ``turn`` is by how many radians more the labels have turned.
 
     >>> first, later = direction(0), direction(10)
     >>> bool(np.isclose(first @ later, np.cos(10 * 0.1)))
     True
     """
     plane = _plane(seed, num_features)[:, :2]
-    return plane @ [math.cos(drift * task), math.sin(drift * task)]
+    return plane @ [math.cos(drift * task + turn), math.sin(drift * task + turn)]
 
 
 def _plane(seed: int, num_features: int) -> np.ndarray:

@@ -3,7 +3,8 @@
 A boosted model, fitted now and then to the tasks in memory, is strong and slow to change; a
 learner adapts from a few labels. So each person gets a column more: the boosted model's logit of
 label 1. And one for each group: what boosting says about membership, which only corrections such
-as `evened` look at, never the model that decides.
+as `evened` look at, never the model that decides. Last comes a score: what trees say that see the
+boosted column among the features. A method may start from it, as `leader` does.
 
 Columns are written when a task arrives, by the model of that time, which has not seen the task.
 They stay with the task's rows in memory, so that nobody learns from a model that knew the answer.
@@ -18,8 +19,8 @@ from scipy.special import expit
 from ffml.base import Array, Features, LabelledTask, Schema
 from ffml.border import at_least
 from ffml.draws import generator
-from ffml.features.forest import Forest, fit_forests, no_forest
-from ffml.features.scoring import forests_logits
+from ffml.features.forest import Forest, fit_forest, fit_forests, no_forest
+from ffml.features.scoring import forest_logits, forests_logits
 from ffml.methods.rows import Rows, rows_of_all
 
 MOST_ROWS = 20_000  # that a fit takes from memory
@@ -28,10 +29,11 @@ MOST_GROUPS = 8  # comparisons that are boosted; further ones are told by the fe
 
 
 class Boosted(NamedTuple):
-    """The boosted models of the label and of the groups."""
+    """The boosted models of the label and of the groups, and the trees above the first."""
 
     labels: Forest
     groups: tuple[Forest, ...]
+    score: Forest
     fitted_rows: np.ndarray  # () rows seen when they were fitted
     seen_rows: np.ndarray  # () rows seen so far
 
@@ -53,17 +55,19 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
 
     def init() -> Boosted:
         nobody = np.zeros(())
-        return Boosted(no_forest(), tuple(no_forest() for _ in compared), nobody, nobody)
+        groups = tuple(no_forest() for _ in compared)
+        return Boosted(no_forest(), groups, no_forest(), nobody, nobody)
 
     def describe(state: Boosted, x: Array) -> np.ndarray:
         x = np.asarray(x)
         known = [forest.known for forest in state.groups]
         logits = forests_logits((state.labels, *state.groups), x[:, :width])
-        described = np.empty((len(x), x.shape[1] + logits.shape[1]), np.float32)
+        described = np.empty((len(x), x.shape[1] + logits.shape[1] + 1), np.float32)
         described[:, :width] = x[:, :width]
         described[:, width] = logits[:, 0]
         hints = x[:, width:] if schema.known_groups else known * expit(logits[:, 1:])
-        described[:, width + 1 :] = hints
+        described[:, width + 1 : -1] = hints
+        described[:, -1] = forest_logits(state.score, described[:, : width + 1])
         return described
 
     def fit(key: Array, state: Boosted, task: LabelledTask, tasks: LabelledTask) -> Boosted:
@@ -72,12 +76,21 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
             return state._replace(seen_rows=seen)
         x, y, s, weight = _some_rows(generator(key), rows_of_all(tasks))
         targets = [y, *s.T[: len(compared)]]
-        labels, *groups = fit_forests(x[:, :width], targets, weight, schema.categories or None)
-        return Boosted(labels, tuple(groups), seen, seen)
+        categories = schema.categories or None
+        labels, *groups = fit_forests(x[:, :width], targets, weight, categories)
+        score = fit_forest(x[:, : width + 1], y, evenly(y, weight), categories)
+        return Boosted(labels, tuple(groups), score, seen, seen)
 
     hints = schema.hints or tuple(f"boosted {name}" for name in compared)
-    described = replace(schema, features=(*schema.features, "boosted"), hints=hints)
+    features = (*schema.features, "boosted")
+    described = replace(schema, features=features, hints=hints, scores=("boosted score",))
     return Features(init, fit, describe, described)
+
+
+def evenly(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Weigh rows so that both labels count the same."""
+    by_label = np.bincount(y, weight, minlength=2)
+    return weight * (by_label.sum() / (2 * np.where(by_label > 0, by_label, 1.0)))[y]
 
 
 def _some_rows(rng: np.random.Generator, rows: Rows) -> Rows:

@@ -9,6 +9,7 @@ from typing import Any
 from ffml.base import Learner
 from ffml.methods._adp_olc import adp_olc
 from ffml.methods._fairlearn_refit import fairlearn_dp, fairlearn_eo
+from ffml.methods._fairsaoml import fairsaoml
 from ffml.methods._ffml import ffml
 from ffml.methods._gen_olc import gen_olc
 from ffml.methods._inner import INNER
@@ -16,6 +17,7 @@ from ffml.methods._leader import leader
 from ffml.methods._m_ftml import m_ftml
 from ffml.methods._ogdlc import ogdlc
 from ffml.methods._refit import refit
+from ffml.methods._sinha_vaze import sinha_vaze
 from ffml.methods._stopping import STOP
 from ffml.methods._twp import twp
 from ffml.methods.outer import OUTER
@@ -24,10 +26,12 @@ METHODS: dict[str, Callable[..., Learner]] = {
     "leader": leader,
     "ffml": ffml,
     "m-ftml": m_ftml,
+    "fairsaoml": fairsaoml,
     "twp": twp,
     "ogdlc": ogdlc,
     "adp-olc": adp_olc,
     "gen-olc": gen_olc,
+    "sinha-vaze": sinha_vaze,
     "refit": refit,
     "fairlearn-dp": fairlearn_dp,
     "fairlearn-eo": fairlearn_eo,
@@ -44,6 +48,7 @@ PARTS: dict[str, Mapping[str, Callable[..., Any]]] = {
 DEFAULT_PARTS: dict[str, dict[str, str]] = {
     "ffml": {"inner": "primal-dual", "outer": "mean-over-tasks", "stop": "all-steps"},
     "m-ftml": {"inner": "gradient", "outer": "loss-only", "stop": "all-steps"},
+    "fairsaoml": {"inner": "primal-dual"},
 }
 
 __all__ = [
@@ -54,11 +59,13 @@ __all__ = [
     "adp_olc",
     "fairlearn_dp",
     "fairlearn_eo",
+    "fairsaoml",
     "ffml",
     "gen_olc",
     "leader",
     "m_ftml",
     "ogdlc",
     "refit",
+    "sinha_vaze",
     "twp",
 ]

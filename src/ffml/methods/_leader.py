@@ -16,7 +16,7 @@ from ffml.base import (
     Traits,
     plain,
 )
-from ffml.border import at_least, positive
+from ffml.border import at_least, at_most, positive
 from ffml.draws import generator
 from ffml.methods._newton import logistic_loss, minimised, minimised_wide
 from ffml.methods.curvature import WIDE, curvature
@@ -24,6 +24,7 @@ from ffml.methods.rows import rows_of_all
 from ffml.methods.trust import TRUSTS, add_losses, best_trust, halves
 from ffml.problem.classification import label_costs
 
+SCORE = 0.5  # share of the score of boosted trees, where there is one
 LEAST_CURVATURE = 1e-6  # so that even the intercept of certain rows has some
 
 
@@ -40,11 +41,21 @@ class Leader(NamedTuple):
         return {"w": self.weights[:-1], "b": self.weights[-1]}
 
 
+class Labelled(NamedTuple):
+    """Rows as they are fitted."""
+
+    x: np.ndarray  # features with a one
+    y: np.ndarray  # labels
+    weight: np.ndarray  # what each row counts
+    offset: np.ndarray | float  # of the logits
+
+
 def leader(
     problem: Problem,
     *,
     inverse_l2: float | None = None,
     trust: float | None = None,
+    score: float = SCORE,
     shots: int | None = None,
 ) -> Learner:
     """Fit a logistic regression to all tasks in memory, and adapt it to each new task.
@@ -53,10 +64,15 @@ def leader(
 
         θ̄ = argmin Σ_rows a_y ℓ(x θ, y) + ‖θ‖²/(2C)
 
-    Adaptation to a task's support rows, each of which counts c times beside the rows of all
-    others, with P the curvature of the leader's objective at θ̄::
+    A decision starts from the mean of two logits: the leader's, and the score r of boosted trees
+    fitted to all tasks (`boosted`; without it there is the leader alone, m = 0)::
 
-        θ' = argmin Σ_support a_y ℓ(x θ, y) + ½ (θ - θ̄)ᵀ (P/c) (θ - θ̄)
+        h(x) = m r + x (1 - m) θ̄
+
+    Adaptation to a task's support rows moves the linear part. Each row counts c times beside the
+    rows of all others, with P the curvature of the leader's objective at θ̄::
+
+        θ' = argmin Σ_support a_y ℓ(m r + x θ, y) + ½ (θ - (1 - m) θ̄)ᵀ (P/c) (θ - (1 - m) θ̄)
 
     c is chosen among 0, 1, 3, … 1000: the one that has done best on the tasks so far, each tried
     before it was learned from. With c = 0 there is no adaptation. Of 500 features or more, only the
@@ -68,6 +84,7 @@ def leader(
         inverse_l2: C, the smaller, the smaller the weights. None is one over the number of
             features: the more there are, the less is expected of each.
         trust: c, if it shall not be learned; 0 never adapts.
+        score: m, the share of the trees' score.
         shots: rows of each label that a task just revealed is tried with; None: all.
 
     Differs from the paper: the leader of "follow the meta leader" is best *after* adaptation;
@@ -80,7 +97,9 @@ def leader(
     inverse_l2 = 1 / max(width, 1) if inverse_l2 is None else inverse_l2
     positive(inverse_l2=inverse_l2)
     at_least(1, shots=1 if shots is None else shots)
-    at_least(0, trust=0 if trust is None else trust)
+    at_least(0, trust=0 if trust is None else trust, score=score)
+    at_most(1, score=score)
+    share = score if problem.schema.scores else 0.0
     costs = np.array(label_costs(problem.positive_weight))
     no_multiplier = np.zeros(problem.num_constraints, np.float32)
 
@@ -91,34 +110,42 @@ def leader(
         return Leader(np.zeros(width + 1), plain, np.zeros(len(TRUSTS)))
 
     def adapt(known: Leader, support: Batch) -> Params:
-        theta = adapted(known, trusted(known), *rows_of(support))
+        theta = adapted(start_of(known), trusted(known), rows_of(support))
         return {"w": theta[:-1], "b": theta[-1]}
+
+    def start_of(known: Leader) -> Leader:
+        """Leave room for the trees' share."""
+        return known._replace(weights=(1 - share) * known.weights)
+
+    def offset(x: Array) -> np.ndarray | float:
+        """Return the trees' part of the logits, at the costs of errors."""
+        if not share:
+            return 0.0
+        return share * (np.asarray(x, float)[:, -1] + np.log(costs[1] / costs[0]))
 
     def trusted(known: Leader) -> float:
         return float(best_trust(known.losses)) if trust is None else trust
 
-    def rows_of(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the features with a one, the labels, and what each row counts."""
+    def rows_of(batch: Batch) -> Labelled:
         y = np.asarray(batch.y, int)
         weight = np.asarray(batch.mask * batch.distinct_share, float)
-        return _with_one(batch.x, width), y, weight * _class_weights(y, weight, costs)
+        weight = weight * _class_weights(y, weight, costs)
+        return Labelled(_with_one(batch.x, width), y, weight, offset(batch.x))
 
     def tried(known: Leader, task: LabelledTask, key: Array) -> np.ndarray:
         """Take in how each trust would have done on a task just revealed."""
         support, query, _ = halves(generator(key), task, shots)
-        x, y, weight = rows_of(query)
+        given, asked = rows_of(support), rows_of(query)
         nothing_learned = not known.weights.any()
-        given = rows_of(support)
-        both = all(
-            0 < labels @ counted < counted.sum() for _, labels, counted in (given, (x, y, weight))
-        )
+        both = all(0 < r.y @ r.weight < r.weight.sum() for r in (given, asked))
         if nothing_learned or not both:
             return known.losses
-        theta, loss = known.weights, []
+        start = start_of(known)
+        theta, loss = start.weights, []
         for trust in TRUSTS:  # from small to large, so that each is near the one before
-            theta = adapted(known, trust, *given, theta)
-            loss.append(logistic_loss(theta, x, y, weight))
-        return add_losses(known.losses, np.array(loss) / weight.sum(), len(y))
+            theta = adapted(start, trust, given, theta)
+            loss.append(logistic_loss(theta, *asked))
+        return add_losses(known.losses, np.array(loss) / asked.weight.sum(), len(asked.y))
 
     def update(key: Array, state: Leader, task: LabelledTask, memory: LabelledTask):
         losses = tried(state, task, key)
@@ -140,7 +167,7 @@ def leader(
     return Learner(
         init,
         adapt,
-        lambda params, x: plain(x[:, :width] @ params["w"] + params["b"]),
+        lambda params, x: plain(x[:, :width] @ params["w"] + params["b"] + offset(x)),
         update,
         knowledge=lambda state: state,
         traits=Traits(pure=False, constrained=False),
@@ -148,18 +175,13 @@ def leader(
 
 
 def adapted(
-    known: Leader,
-    trust: float,
-    x: np.ndarray,
-    y: np.ndarray,
-    weight: np.ndarray,
-    start: np.ndarray | None = None,
+    known: Leader, trust: float, rows: Labelled, start: np.ndarray | None = None
 ) -> np.ndarray:
     """Return θ', looked for from the leader on, or from a better guess."""
-    if trust == 0 or not weight.any():
+    if trust == 0 or not rows.weight.any():
         return known.weights
     start = known.weights if start is None else start
-    return minimised(known.curvature / trust, known.weights, start, x, y, weight)
+    return minimised(known.curvature / trust, known.weights, start, *rows)
 
 
 def _with_one(x: Array, width: int) -> np.ndarray:

@@ -13,9 +13,15 @@ MOST_WIDE_STEPS = 200  # of L-BFGS
 WIDE_ENOUGH = 1e-7
 
 
-def logistic_loss(theta: np.ndarray, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-    """Return ``Σ w ℓ(x θ, y)``."""
-    logits = x @ theta
+def logistic_loss(
+    theta: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    offset: np.ndarray | float = 0.0,
+) -> float:
+    """Return ``Σ w ℓ(x θ + offset, y)``."""
+    logits = x @ theta + offset
     return float(weight @ (np.logaddexp(0, logits) - y * logits))
 
 
@@ -26,8 +32,9 @@ def minimised(
     x: np.ndarray,
     y: np.ndarray,
     weight: np.ndarray,
+    offset: np.ndarray | float = 0.0,
 ) -> np.ndarray:
-    """Return ``argmin Σ w ℓ(x θ, y) + ½ (θ - center)ᵀ prior (θ - center)`` by Newton's method.
+    """Return ``argmin Σ w ℓ(x θ + offset, y) + ½ (θ - center)ᵀ prior (θ - center)`` by Newton.
 
     Each step is halved until it lowers the objective.
 
@@ -38,15 +45,16 @@ def minimised(
         x: features, with a one.
         y: labels 0 or 1.
         weight: what each row counts.
+        offset: ``(n,)`` of the logits.
     """
 
     def objective(theta: np.ndarray) -> float:
         moved = theta - center
-        return logistic_loss(theta, x, y, weight) + 0.5 * moved @ times(prior, moved)
+        return logistic_loss(theta, x, y, weight, offset) + 0.5 * moved @ times(prior, moved)
 
     now = objective(theta)
     for _ in range(MOST_STEPS):
-        p = expit(x @ theta)
+        p = expit(x @ theta + offset)
         slope = x.T @ (weight * (p - y)) + times(prior, theta - center)
         step = solved(prior, x, weight * p * (1 - p), slope)
         for _ in range(MOST_HALVINGS):

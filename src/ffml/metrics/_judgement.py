@@ -10,6 +10,7 @@ from ffml.base import FFMLError
 from ffml.metrics._noise import bootstrap_intervals, noise_ceilings
 from ffml.metrics.labels import why_unmeasured
 from ffml.metrics.rates import (
+    LABEL_WORDS,
     METRICS,
     accuracy,
     collapsed,
@@ -26,7 +27,7 @@ _BESIDE = {
     "_low": "undefined in more than half of the resamples",
     "_high": "undefined in more than half of the resamples",
     "_ceiling": "",  # defined whenever the metric is
-    "_of_ceiling": "the ceiling is 0: too few positive decisions",
+    "_of_ceiling": "the ceiling is 0: too few favourable decisions",
 }
 # Which ratio says in which of several columns a metric is worst; any column will do for the rest.
 _DECIDED_BY = {"dp": "dp", "disc": "dp", "eo": "eo", "eo_negatives": "eo", "eo_positives": "eo"}
@@ -47,8 +48,8 @@ def undefined_reasons(
 ) -> dict[str, str]:
     """Say in a few words why a metric is undefined; defined metrics are not in the answer.
 
-    >>> undefined_reasons(np.array([[[3, 1], [0, 0]], [[2, 0], [1, 1]]]), ["F", "M"])
-    {'eo': 'group F has no rows with label 1', 'eo_positives': 'group F has no rows with label 1'}
+    >>> undefined_reasons(np.array([[[3, 1], [0, 0]], [[2, 0], [1, 1]]]), ["F", "M"])["eo"]
+    'group F has no rows with the favourable label'
     """
     names = _names(table, group_names)
     if not table.any():
@@ -57,11 +58,11 @@ def undefined_reasons(
     if has_rows(table).sum() < 2:
         incomparable = "only one group has rows"
     elif collapsed(table):
-        incomparable = ("only" if table[..., 1].any() else "no") + " positive decisions"
+        incomparable = ("only" if table[..., 1].any() else "no") + " favourable decisions"
     unknown = why_unmeasured(table)
     why = unknown or incomparable
     negatives, positives = (why or _odds_reason(labelled(table), names, y) for y in (0, 1))
-    absent = [f"no rows with label {y}" for y in (0, 1) if not table[:, y].any()]
+    absent = [f"no rows with the {LABEL_WORDS[y]}" for y in (0, 1) if not table[:, y].any()]
     reasons = {
         "dp": incomparable,
         "eo": _join([negatives, positives]),
@@ -173,7 +174,7 @@ def _odds_reason(table: np.ndarray, names: Sequence[str], label: int) -> str:
     """Say why the groups of ``table`` cannot be compared on this label; empty if they can."""
     cells = table[:, label]
     if not cells.any():
-        return f"no rows with label {label}"
+        return f"no rows with the {LABEL_WORDS[label]}"
     missing = [
         name
         for name, counted, cell in zip(names, has_rows(table), cells, strict=True)
@@ -183,8 +184,9 @@ def _odds_reason(table: np.ndarray, names: Sequence[str], label: int) -> str:
         subject = (
             f"group {missing[0]} has" if len(missing) == 1 else f"groups {', '.join(missing)} have"
         )
-        return f"{subject} no rows with label {label}"
-    return "" if cells[:, 1].any() else f"no positive decisions among rows with label {label}"
+        return f"{subject} no rows with the {LABEL_WORDS[label]}"
+    among = f"rows with the {LABEL_WORDS[label]}"
+    return "" if cells[:, 1].any() else f"no favourable decisions among {among}"
 
 
 def _join(reasons: Sequence[str]) -> str:

@@ -27,11 +27,36 @@ def were_decided(favourable: str) -> str:
     """Say that people got the favourable decision.
 
     >>> were_decided("approved"), were_decided("default = 0"), were_decided("")
-    ('were approved', "were decided 'default = 0'", 'were decided positively')
+    ('were approved', "were decided 'default = 0'", 'were decided favourably')
     """
     if favourable.isalpha() and favourable.endswith("ed"):
         return f"were {favourable}"
-    return f"were decided '{favourable}'" if favourable else "were decided positively"
+    return f"were decided '{favourable}'" if favourable else "were decided favourably"
+
+
+def policy_words(policy: str, favourable: str) -> str:
+    """Say who is decided favourably.
+
+    >>> policy_words("labels", "approved"), policy_words("approve=0.8", "approved")
+    ('as many are approved as labels are expected to be so', '80 of 100 are approved')
+    >>> policy_words("cost=5", "approved")
+    'somebody wrongly not approved costs as much as 5 wrongly approved'
+    """
+    whom = were_decided(favourable).removeprefix("were ")
+    name, _, number = policy.partition("=")
+    if name in ("approve", "cost"):
+        value = float(number)
+        return {
+            "approve": f"{100 * value:g} of 100 are {whom}",
+            "cost": f"somebody wrongly not {whom} costs as much as {value:g} wrongly {whom}",
+        }[name]
+    said = {
+        "labels": f"as many are {whom} as labels are expected to be so",
+        "accuracy": "every error counts the same",
+        "balanced": "errors at both labels count the same, however rare one of them is",
+        "sign": "the method's own, by the sign of its score",
+    }
+    return said.get(policy) or f"{whom} from a probability of {policy} on"
 
 
 def bound_of(notion: Mapping[str, Any]) -> float | Ratio | None:
@@ -72,6 +97,17 @@ def hundred(rate: float | None) -> str:
     ('30.7 of 100', '–')
     """
     return f"{100 * rate:.1f} of 100" if known(rate) else UNDEFINED
+
+
+def percent(value: float) -> str:
+    """Write a probability; one that is not quite 0 or 1 does not look as if it were.
+
+    >>> percent(0.3071), percent(0.001), percent(0.999)
+    ('31 %', 'under 1 %', 'over 99 %')
+    """
+    if value < 0.005:
+        return "under 1 %"
+    return "over 99 %" if value > 0.995 else f"{100 * value:.0f} %"
 
 
 def in_points(value: float | None) -> str:

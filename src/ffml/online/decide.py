@@ -27,7 +27,7 @@ from ffml.online.state import Loop
 from ffml.tables.scaling import RunningScaler
 from ffml.threads import one_thread
 
-MOST_PEOPLE = 4096  # whose features are looked at to find a rule; of more, some at random
+MOST_PEOPLE = 16_384  # whose features are looked at to find a rule; of more, some at random
 LEAST_PEOPLE = 50  # a smaller task is filled up with people met lately
 MOST_RECENT = 1024  # people met lately who are remembered for the standing rule
 NO_ROWS = np.zeros(0, int)

@@ -95,7 +95,7 @@ def build_for(config: RunConfig, schema: Schema) -> Built:
         build_features(recipe, schema),
     )
     told = problem if features is None else problem._replace(schema=features.schema)
-    return Built(problem, build_method(recipe, config.shots)(told), features)
+    return Built(problem, build_method(recipe, config.shots, config.policy)(told), features)
 
 
 def build_loop(config: RunConfig, built: Built, schema: Schema, judge_after: int = 0) -> Loop:

@@ -9,8 +9,9 @@ from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
 from ffml.metrics import NOTIONS
 from ffml.recipe.asked import asked_bounds
+from ffml.recipe.policy import DEFAULT_POLICY, PAPERS_POLICY
 from ffml.recipe.presets import default_method, preset
-from ffml.recipe.recipes import Recipe, check_recipe, known_settings
+from ffml.recipe.recipes import Recipe, check_recipe, known_settings, takes_policy
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class RunConfig:
             None asks for no fairness, or for a ratio.
         min_ratio: in place of ``max_gap``: what share of the higher rate of positive decisions the
             lower one is at least (0.8: the four-fifths rule).
+        policy: who is decided favourably: "labels" (as many as favourable labels are expected),
+            "approve=0.8", "cost=5", "accuracy", "balanced", or a least probability; None leaves it
+            to the method, whose scores are positive or not.
         recipe: how the learner is put together.
         seed: draws the order of tasks, the splits and the starting point.
         rounds: stop after so many tasks; None plays all.
@@ -62,6 +66,7 @@ class RunConfig:
     judge_min_rows: int = 0
     label_delay: int = 0
     decide_with_groups: bool = False
+    policy: str | None = None
     plugins: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -100,6 +105,11 @@ def check_settings(config: RunConfig) -> None:
     check_recipe(config.recipe)
     if config.decide_with_groups and "evened" not in config.recipe.wrappers:
         raise FFMLError("decide_with_groups is for prices by group; add the wrapper evened")
+    if config.policy is not None and not takes_policy(config.recipe):
+        raise FFMLError(
+            f"'{config.recipe.method}' decides by the sign of its scores; add the wrapper evened "
+            "(--with evened) to choose who is approved, or leave out approve, cost and threshold"
+        )
 
 
 def _check_asked(config: RunConfig) -> None:
@@ -129,7 +139,10 @@ def _check_bound(notion: str, bound: float | Ratio) -> None:
 
 
 def configure_run(
-    data: str, given: Mapping[str, Any], preset_name: str | None = "default"
+    data: str,
+    given: Mapping[str, Any],
+    preset_name: str | None = "default",
+    policy: str = DEFAULT_POLICY,
 ) -> RunConfig:
     """Sort settings into their places; ``given`` wins over the preset, which wins over defaults.
 
@@ -139,6 +152,7 @@ def configure_run(
             One that neither has is refused.
         preset_name: see `ffml.recipe.presets`. What it says of parts that were exchanged for
             others is left out. None: ``given`` says everything that differs from the defaults.
+        policy: where none is given and the recipe takes one.
     """
     method = given.get("method", default_method(preset_name))
     refuse_other_kinds({"method": method}, {"method": str})
@@ -152,6 +166,8 @@ def configure_run(
     known = known_settings(Recipe(method, wrappers, merged))
     settings = {n: value for n, value in merged.items() if n in known or n in given}
     recipe = Recipe(method, wrappers, settings)
+    if takes_policy(recipe):
+        own.setdefault("policy", PAPERS_POLICY if preset_name == "paper" else policy)
     config = RunConfig(data=data, recipe=recipe, **own)
     check_settings(config)
     return config

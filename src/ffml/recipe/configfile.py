@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ffml.base import FFMLError
 from ffml.kinds import refuse_other_kinds
+from ffml.recipe.policy import with_policy
 from ffml.recipe.renamed import RENAMED, todays_names
 from ffml.recipe.sources import TABLE_KINDS
 
@@ -109,7 +110,7 @@ def read_config(path: Path) -> Written:
     if not isinstance(found, dict):
         raise FFMLError(f"{path} holds no settings; it must be an object such as {{'seed': 1}}")
     is_run = isinstance(found.get("run"), dict)
-    settings = todays_names(_flat(found["run"] if is_run else found))
+    settings = todays_names(_flat(dict(with_policy(found["run"])) if is_run else found))
     if "method_settings" in settings:
         raise FFMLError(
             f"{path} is of an earlier version of ffml, where settings had other names; see 'ffml "

@@ -29,6 +29,7 @@ _DEFAULT: dict[str, dict[str, Any]] = {
     "ffml": _META
     | {"outer": "pooled", "dual_lr": 0.5, "damping": 0.02, "wrappers": ("corrected",)},
     "m-ftml": _META | {"outer.by_size": True},
+    "fairsaoml": {name: value for name, value in _META.items() if name.startswith("inner.")},
 }
 
 # What the paper says of all methods: the network, the constraint, rows compared as drawn.
@@ -74,6 +75,8 @@ _FROM_TABLE_3: dict[str, dict[str, str]] = {
     "ogdlc": _STEPS,
     "adp-olc": {"num_steps": "num_outer_steps"},  # its step sizes follow from R, G and t
     "gen-olc": _STEPS,
+    "sinha-vaze": {"num_steps": "num_outer_steps"},
+    "fairsaoml": {n: n for n in ("inner.lr", "inner.num_steps", "num_outer_steps")},
 }
 
 

@@ -24,7 +24,7 @@ from ffml.problem.notions import CONSTRAINTS, demographic_parity, gap, ratio
 from ffml.wrappers import WRAPPERS
 
 # What is no setting of a factory: what it is applied to, and what the run itself decides.
-_GIVEN = ("problem", "method", "schema", "model", "constraints", "bound", "shots", *PARTS)
+_GIVEN = ("problem", "method", "schema", "model", "constraints", "bound", "shots", "policy", *PARTS)
 
 
 class Setting(NamedTuple):
@@ -126,7 +126,17 @@ def build_problem(
     return fair_classification(schema, model, *constraints, **_own(recipe, "problem"))
 
 
-def build_method(recipe: Recipe, shots: int | None) -> Method:
+def takes_policy(recipe: Recipe) -> bool:
+    """Tell whether it can be said who is decided favourably: a wrapper takes a policy.
+
+    >>> takes_policy(Recipe("leader", ("evened",))), takes_policy(Recipe("ffml", ("corrected",)))
+    (True, False)
+    """
+    wrappers = (WRAPPERS[name] for name in recipe.wrappers if name in WRAPPERS)
+    return any("policy" in inspect.signature(wrapper).parameters for wrapper in wrappers)
+
+
+def build_method(recipe: Recipe, shots: int | None, policy: str | None = None) -> Method:
     """Put the method together: its parts, its settings, and the wrappers around it."""
     check_recipe(recipe)
     factory = METHODS[recipe.method]
@@ -137,7 +147,10 @@ def build_method(recipe: Recipe, shots: int | None) -> Method:
     for name in recipe.wrappers:
         if name != recipe.features:
             wrapper = WRAPPERS[name]
-            method = wrapper(method, **_own(recipe, name), **_shots(name, wrapper, shots))
+            own = _own(recipe, name) | _shots(name, wrapper, shots)
+            if policy is not None and "policy" in inspect.signature(wrapper).parameters:
+                own["policy"] = policy
+            method = wrapper(method, **own)
     return method
 
 

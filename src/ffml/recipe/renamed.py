@@ -9,6 +9,7 @@ RENAMED = {
     "bounds": "max_gap",
     "constraint": "notions",
     "bound": "max_gap",
+    "evened.threshold": "policy",
 }
 _NOTIONS = ("constraints", "constraint")
 

@@ -15,6 +15,7 @@ from ffml.methods import METHODS
 from ffml.recipe.build import Experiment
 from ffml.recipe.config import RunConfig
 from ffml.recipe.plain import plain
+from ffml.recipe.policy import with_policy
 from ffml.recipe.recipes import Recipe
 from ffml.recipe.renamed import todays_names
 from ffml.recipe.sources import table_document
@@ -88,6 +89,7 @@ def run_config(saved: Mapping[str, Any]) -> RunConfig:
             "an older ffml wrote this run, with settings that are not there any more; its model "
             "still predicts (without --support), and to learn on, start a new run"
         )
+    saved = with_policy(saved)
     recipe = _known_fields(Recipe, saved["recipe"])
     kinds = {"method": str, "wrappers": tuple[str, ...], "settings": dict[str, Any]}
     refuse_other_kinds(recipe, kinds)

@@ -33,7 +33,7 @@ def shared_functions(config: RunConfig, schema: Schema) -> Built:
     build = _shared.__wrapped__ if foreign else _shared
     return build(
         (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
-        (config.notions, config.max_gap, config.min_ratio, config.shots),
+        (config.notions, config.max_gap, config.min_ratio, config.shots, config.policy),
         schema,
         factories,
     )
@@ -43,7 +43,7 @@ def shared_functions(config: RunConfig, schema: Schema) -> Built:
 def _shared(recipe: tuple, asked: tuple, schema: Schema, factories: tuple) -> Built:
     del factories  # they belong to the key alone
     method, wrappers, settings = recipe
-    notions, max_gap, min_ratio, shots = asked
+    notions, max_gap, min_ratio, shots, policy = asked
     built = Recipe(method, wrappers, dict(settings))
-    config = RunConfig("", {}, notions, max_gap, min_ratio, built, shots=shots)
+    config = RunConfig("", {}, notions, max_gap, min_ratio, built, shots=shots, policy=policy)
     return build_for(config, schema)

@@ -6,7 +6,7 @@ intervals: no sentence says that a model is fair.
 
 import numpy as np
 
-from ffml.report import _card_results, _facts, _recipe, _words, answer
+from ffml.report import _card_results, _facts, _first, _recipe, _words, answer
 from ffml.report._view import RunView
 from ffml.report.markdown import bullets, escape, fenced, items, table
 from ffml.report.notes import warning_lines
@@ -35,14 +35,10 @@ def model_card(run: RunView) -> str:
 
 
 def _title(run: RunView) -> list[str]:
-    name = f"{run.config.get('method')} on {_words.data_name(run)}"
-    header = ["everybody decided about", "so far", "now"]
+    name = _first.title(run)
     parts = [
         f"# Model card: {escape(name)}",
         escape(" ".join(answer.sentences(run.summary))),
-        table(header, [list(map(escape, row)) for row in answer.rows(run.summary)]),
-        "Gaps in points. Rates and gaps of the people decided are facts; intervals (95 %) are of"
-        " the rule behind them, for the largest difference between any two groups.",
         escape(_words.behind_paragraph(run)),
     ]
     if run.summary.get("status") != "complete":

@@ -35,7 +35,7 @@ def _role_facts(run: RunView, roles: dict[str, Any]) -> dict[str, Any]:
     """Say which column of someone's own table played which part."""
     order = roles.get("time") or roles.get("order")
     return {
-        "Label value that counts as 1": roles.get("positive") or "1 or true",
+        "Favourable label": roles.get("positive") or "1 or true",
         "Task column": roles.get("task"),
         "Tasks are": f"one for each {roles['by']}" if roles.get("by") else None,
         "Order of the tasks": f"by {order}" if order else "as in the table",

@@ -1,96 +1,167 @@
-"""Put the page together: words, tiles, charts and tables into the template."""
+"""Put the page together: the answer, pictures and tables into the template."""
 
 from importlib import resources
 from typing import Any
 
+import numpy as np
+
 from ffml.audit.record import planned_rounds
 from ffml.base import SensitiveColumn
+from ffml.metrics.alarm import Asked
+from ffml.metrics.words import within_tasks_sentence
 from ffml.recipe.asked import asked_bounds
-from ffml.report import _facts, _gaps, _recipe, _tables, _words, answer, numbers
-from ffml.report._counts import round_tables
-from ffml.report._pictures import (
-    group_pictures,
-    moved_pictures,
-    reliability_picture,
-    research_pictures,
-)
-from ffml.report._tiles import tiles, verdicts
+from ffml.report import _facts, _first, _gaps, _pictures, _recipe, _tables, _words, answer, numbers
+from ffml.report._groups import group_tables
+from ffml.report._research import research_pictures
+from ffml.report._scores import extremes
 from ffml.report._view import RunView
 from ffml.report.charts import SCRIPT, STYLE
 from ffml.report.notes import warning_lines
 
+OURS = ("rates", "changed", "inside", "evidence", "research", "side_by_side")  # charts: not escaped
+
 
 def render(run: RunView) -> str:
     """Return the page."""
-    return fill("template.html", _context(run))
+    return fill("report.html", _context(run))
 
 
 def fill(body: str, context: dict[str, Any]) -> str:
     """Fill a template. Everything but our own charts is escaped."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
     files = resources.files("ffml.report")
-    source = files.joinpath("template.html").read_text(encoding="utf-8")
-    if body != "template.html":  # another body below the same head
-        source = source.partition("<main>")[0] + files.joinpath(body).read_text(encoding="utf-8")
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(lambda name: files.joinpath(name).read_text(encoding="utf-8")),
     )
     ours: dict[str, Any] = {"chart_style": Markup(STYLE), "chart_script": Markup(SCRIPT)}
-    for name in ("pictures", "research"):
-        ours[name] = [Markup(picture) for picture in context.get(name, ())]
-    return environment.from_string(source).render(context | ours)
+    ours |= {name: [Markup(picture) for picture in context.get(name, ())] for name in OURS}
+    return environment.get_template(body).render(context | ours)
 
 
 def _context(run: RunView) -> dict[str, Any]:
-    config, listed = run.config, _tables.last_places(run)
+    config = run.config
     return {
-        "title": f"{config.get('method')} on {_words.data_name(run)}",
+        "title": _first.title(run),
+        "span": _first.span(run),
         "date": str(config.get("created") or "")[:10],
         "version": config.get("ffml_version") or numbers.UNDEFINED,
         "interrupted": run.summary.get("status") != "complete",
         "rounds_done": numbers.counted(len(run.rounds), "round"),
         "rounds_planned": planned_rounds(config),
-        "method_summary": config.get("method_summary") or "",
-        "wrapper_lines": _recipe.wrapper_lines(run),
-        "data_summary": config.get("data", {}).get("summary") or "",
+        "verdicts": _first.verdicts(run),
+        "open_points": _first.open_points(run),
+        "beside": _first.beside(run),
+        "policy": _first.policy(run),
         "warnings": warning_lines(run),
-        "verdicts": verdicts(run),
-        "answer": answer.sentences(run.summary),
-        "answer_rows": answer.rows(run.summary),
+        **_drawn(run),
+        "group_tables": group_tables(run),
         "behind": _words.behind_paragraph(run),
-        "tiles": tiles(run),
-        "reliability": _words.reliability_sentence(run),
-        "constraints": run.constraints,
-        "group_tables": _tables.group_tables(run),
-        "worst": _tables.worst_tasks(run),
+        "method_lines": _method_lines(run),
         "gaps": _gaps.gap_rows(run),
-        "ratios": _gaps.ratio_rows(run),
-        "rounds": _tables.round_rows(run, listed),
-        "listed_rounds": len(listed) if len(listed) < len(run.rounds) else None,
-        "constraint_rows": _tables.constraint_rows(run, listed),
-        "settings": _settings(run),
-        "constraint_totals": _tables.constraint_totals(run),
-        "pictures": _pictures(run),
         "research": research_pictures(run),
+        "constraint_totals": _tables.constraint_totals(run),
+        "settings": _settings(run),
     }
 
 
-def _pictures(run: RunView) -> list[str]:
-    """Draw what everybody should see, in the order of the page."""
-    found = round_tables(run)
-    favourable = run.summary["answer"]["favourable"]
+def _drawn(run: RunView) -> dict[str, Any]:
+    """Draw what everybody should see, with a sentence or two beside."""
+    summary, columns, tables = run.summary, run.columns, run.counts
+    favourable, tasks = summary["answer"]["favourable"], run.rounds.text("task")
     bounds = (run.config.get(name) for name in ("max_gap", "min_ratio"))
-    drawn = group_pictures(
-        {name: counts for name, (_, counts) in found.items()},
-        [SensitiveColumn(name, tuple(groups)) for name, (groups, _) in found.items()],
-        run.rounds.text("task"),
-        asked_bounds(run.config.get("notions") or [], *bounds),
-        favourable,
-    )
-    drawn += moved_pictures(run.summary.get("moved") or {}, favourable)
-    return [*drawn, *filter(None, [reliability_picture(run)])]
+    asked = asked_bounds(run.config.get("notions") or [], *bounds)
+    moved = summary.get("moved") or {}
+    notions = summary["answer"]["notions"]
+    price = _pictures.price_picture(run)
+    ends = _pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
+    labels = not summary["answer"]["unmeasured"]
+    return {
+        "rates": _pictures.rate_pictures(
+            tables, columns, tasks, asked, favourable, ends, "this run" if run.beside else ""
+        ),
+        "within": [s for c in notions[0]["columns"] if (s := within_tasks_sentence(c))],
+        "changed": [*filter(None, [price]), *_pictures.moved_pictures(moved, favourable)],
+        "changes": answer.change_sentences(summary) + _against_the_odds(run),
+        "others": numbers.listed(_others(run)) if run.beside else "",
+        "side_by_side": _side_by_side(run, columns[0], tasks, asked, favourable, ends),
+        "inside": [
+            *_pictures.stand_in_pictures(run.stand_ins),
+            *(_pictures.calibration_pictures(run.scores, columns) if labels else ()),
+        ],
+        "reliability": _words.reliability_sentence(run),
+        "evidence": _pictures.evidence_pictures(tables, columns, tasks, asked),
+    }
+
+
+def _compared(run: RunView, column: SensitiveColumn) -> list[tuple[str, np.ndarray]]:
+    """Return the counts of a column: this run's, without fairness, and of the runs beside it."""
+    free = [("without fairness", run.without[column.name])] if column.name in run.without else []
+    others = [(str(o.config.get("method")), o.counts[column.name]) for o in run.beside]
+    return [("this run", run.counts[column.name]), *free, *others]
+
+
+def _side_by_side(
+    run: RunView,
+    column: SensitiveColumn,
+    tasks: list[str],
+    asked: Asked,
+    favourable: str,
+    ends: tuple[float, float],
+) -> list[str]:
+    """Draw the rates of a column without fairness, and of the runs beside this one."""
+    most = dict(asked).get("demographic-parity")
+    most = most if isinstance(most, float) else None
+    return [
+        _pictures.rates_picture(
+            f"beside-{i}",
+            counts,
+            column,
+            tasks,
+            most,
+            favourable,
+            ends,
+            name,
+        )
+        for i, (name, counts) in enumerate(_compared(run, column)[1:] if len(tasks) > 1 else ())
+    ]
+
+
+def _others(run: RunView) -> list[str]:
+    """Name all that is drawn side by side."""
+    free = ["the same without fairness"] if run.without else []
+    return ["this run", *free, *(f"the method {o.config.get('method')}" for o in run.beside)]
+
+
+def _against_the_odds(run: RunView) -> list[str]:
+    """Say who was decided about most against the odds, by group."""
+    decided = answer.decided_words(run.summary)
+    said = []
+    for column in run.columns if run.summary.get("moved") else ():
+        each = [
+            f"{one.group} {numbers.rate(one.lowest)} and {numbers.rate(one.highest)}"
+            for one in extremes(run.scores, column)[: answer.MOST_GROUPS]
+        ]
+        if run.scores:
+            said.append(
+                f"The lowest probability that was {decided} and the highest that was not, by"
+                f" {column.name}: {'; '.join(each)}."
+            )
+    return said
+
+
+def _method_lines(run: RunView) -> list[str]:
+    method = run.config.get("method_summary")
+    trust = (run.summary.get("extra") or {}).get("trust")
+    lines = [f"Method: {method}"] if method else []
+    lines += _recipe.wrapper_lines(run)
+    lines += [answer.trust_sentence(trust)] if trust is not None else []
+    return lines
 
 
 def _settings(run: RunView) -> list[dict[str, Any]]:
@@ -98,7 +169,7 @@ def _settings(run: RunView) -> list[dict[str, Any]]:
     parts = {
         "Data": _facts.data_facts(run),
         "Recipe, and what preset or command have set": _facts.recipe_facts(run),
-        "RunView": _facts.run_facts(run),
+        "Run": _facts.run_facts(run),
         "All settings": _facts.setting_facts(run),
     }
     return [

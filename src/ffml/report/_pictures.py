@@ -10,42 +10,80 @@ from ffml import metrics
 from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked, column_alarms
 from ffml.metrics.phrases import asked_words, in_points, were_decided
-from ffml.report._view import RunView
-from ffml.report.charts import Line, Moved, Span, forest_figure, line_figure, moved_figure
-from ffml.report.numbers import number, points
+from ffml.metrics.rates import Z, wilson
+from ffml.report._scores import calibration
+from ffml.report._view import RunView, Score
+from ffml.report.charts import (
+    Line,
+    Moved,
+    Pair,
+    Point,
+    Span,
+    forest_figure,
+    line_figure,
+    moved_figure,
+    pairs_figure,
+    points_figure,
+)
+from ffml.report.numbers import percent, points
 
-Z = 1.96
+MOST_INPUTS = 8
 Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
 
 
-def group_pictures(
+def rate_pictures(
     tables: Tables,
     columns: Sequence[SensitiveColumn],
     tasks: Sequence[str],
     asked: Asked,
     favourable: str,
+    ends: tuple[float, float] | None = None,
+    title: str = "",
+    shown: slice = slice(None),
 ) -> list[str]:
-    """Draw rates by group, gaps by task and the alarm's evidence; none where there is one task."""
+    """Draw rates by group and gaps by task, or of the tasks ``shown``; none where there is one."""
+    tables, tasks = {name: counts[shown] for name, counts in tables.items()}, tasks[shown]
     if len(tasks) < 2:
         return []
-    bounds = dict(asked)
-    most = bounds.get("demographic-parity")
+    ends = ends or rate_ends(*tables.values())
+    most = dict(asked).get("demographic-parity")
     most = most if isinstance(most, float) else None
-    drawn = []
-    for i, column in enumerate(columns):
-        counts = tables[column.name]
-        drawn.append(_rates(f"rates-{i}", counts, column, tasks, most, favourable))
-        drawn.append(_gaps(f"gaps-{i}", counts, column, tasks, most))
-    for i, ((notion, name), alarms) in enumerate(column_alarms(tables, columns, asked).items()):
-        lines = [Line(one.comparison, (one.log_wealth / np.log(10)).tolist()) for one in alarms]
+    return [
+        picture
+        for i, column in enumerate(columns)
+        for picture in (
+            rates_picture(
+                f"rates-{i}", tables[column.name], column, tasks, most, favourable, ends, title
+            ),
+            _gaps(f"gaps-{i}", tables[column.name], column, tasks, most),
+        )
+    ]
+
+
+def evidence_pictures(
+    tables: Tables,
+    columns: Sequence[SensitiveColumn],
+    tasks: Sequence[str],
+    asked: Asked,
+    shown: slice = slice(None),
+) -> list[str]:
+    """Draw what the alarm rests on, for each notion and column; none where there is one task.
+
+    Of a part, ``shown``, the evidence is still that of all tasks up to then: an alarm stands.
+    """
+    bounds, drawn, places = dict(asked), [], tasks[shown]
+    found = column_alarms(tables, columns, asked) if len(places) > 1 else {}
+    for i, ((notion, name), alarms) in enumerate(found.items()):
+        logs = [(one.comparison, one.log_wealth[shown] / np.log(10)) for one in alarms]
+        lines = [Line(whom, log.tolist()) for whom, log in logs]
         if lines:
             drawn.append(
                 line_figure(
                     f"evidence-{i}",
                     f"Evidence against {asked_words(notion, bounds[notion])}, by {name}",
-                    "Zeros of what bets on a broken bound have turned 1 into (2: 100). At the line"
-                    " the alarm comes, and it stands, however often one looks.",
-                    tasks,
+                    "0 is no evidence, 1 is ten to one, 2 is a hundred to one. At the line the"
+                    " alarm is raised, and it stands, however often one looks.",
+                    places,
                     lines,
                     lambda value: f"{value:.1f}".replace("-", "−"),
                     limit=alarms[0].log_needed / math.log(10),
@@ -54,27 +92,15 @@ def group_pictures(
     return drawn
 
 
-def wilson(chosen: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's 95 % interval of a rate; NaN of nobody.
-
-    >>> low, high = wilson(np.array([50]), np.array([100]))
-    >>> low.round(2).tolist(), high.round(2).tolist()
-    ([0.4], [0.6])
-    """
-    people = np.where(people > 0, people, np.nan)
-    rate, weight = chosen / people, Z**2 / people
-    middle = (rate + weight / 2) / (1 + weight)
-    reach = np.sqrt(rate * (1 - rate) * weight + weight**2 / 4) / (1 + weight)
-    return middle - reach, middle + reach
-
-
-def _rates(
+def rates_picture(
     key: str,
     counts: np.ndarray,
     column: SensitiveColumn,
     tasks: Sequence[str],
     most: float | None,
     favourable: str,
+    ends: tuple[float, float],
+    title: str = "",
 ) -> str:
     """Draw each group's rate by task; the band is as wide as what is allowed."""
     chosen, people = counts[..., 1].sum(-1), counts.sum((-2, -1))
@@ -90,15 +116,33 @@ def _rates(
         )
         for i, name in enumerate(column.groups)
     ]
-    band = None
+    band: Any = None
     caption = f"How many of 100 {were_decided(favourable)} in each task."
     if most is not None:
         middle = metrics.rates.divide(chosen.sum(1), people.sum(1))
-        ends = (np.clip(middle - most / 2, 0, 1), np.clip(middle + most / 2, 0, 1))
-        band = (ends[0].tolist(), ends[1].tolist())
+        band = tuple(np.clip(middle + end, 0, 1).tolist() for end in (-most / 2, most / 2))
         caption += f" Rates within a band of {100 * most:g} points keep what was asked."
-    title = f"Rates by {column.name}"
-    return line_figure(key, title, caption, tasks, lines, in_points, band=band, ends=(0.0, 1.0))
+    title = f"{title}: rates by {column.name}" if title else f"Rates by {column.name}"
+    return line_figure(key, title, caption, tasks, lines, _whole, band=band, ends=ends)
+
+
+def rate_ends(*counts: np.ndarray) -> tuple[float, float]:
+    """Return between which tenths rates lie, with some room: one scale for all that is compared."""
+    rates = np.concatenate([metrics.selection_rates(one).ravel() for one in counts])
+    rates = rates[np.isfinite(rates)]
+    if not len(rates):
+        return 0.0, 1.0
+    low, high = np.floor(10 * rates.min() - 0.5) / 10, np.ceil(10 * rates.max() + 0.5) / 10
+    return float(np.clip(low, 0, 0.9)), float(np.clip(high, 0.1, 1))
+
+
+def _whole(value: float) -> str:
+    """Write a rate: on an axis without a decimal that says nothing."""
+    return in_points(value).removesuffix(".0")
+
+
+def _points(value: float) -> str:
+    return points(value).removesuffix(".0")
 
 
 def _gaps(
@@ -115,16 +159,45 @@ def _gaps(
         Span(task, float(g), float(g - Z * c), float(g + Z * c), float(e))
         for task, g, c, e in zip(tasks, gap, chance, even, strict=True)
     ]
-    whom = pooled[place].comparison
+    first, _, second = pooled[place].comparison.partition(" against ")
     return forest_figure(
         key,
-        f"Gap by task, {column.name}: {whom}",
-        "Points between the two rates in each task: above 0, the first is decided favourably more"
-        " often. Grey: what chance alone makes of equal rates.",
+        f"Gap by task, {column.name}: {pooled[place].comparison}",
+        f"Points between the two rates in each task. To the right of 0, {first} is decided"
+        f" favourably more often than {second}. Grey: what chance alone makes of equal rates.",
         spans,
-        points,
+        _points,
         allowed=most,
     )
+
+
+def price_picture(run: RunView) -> str:
+    """Draw accuracy against gap: the run, the same without fairness, others beside it."""
+    answer = run.summary["answer"]
+    fact = answer["notions"][0]["fact"] or {}
+    found = [Point("this run", _number(fact.get("gap")), _number(answer["accuracy"]))]
+    if free := run.summary.get("without_fairness"):
+        gap, accuracy = (_number(free.get(k)) for k in ("gap", "accuracy"))
+        found.append(Point("without fairness", gap, accuracy))
+    for other in run.beside:
+        theirs = other.summary["answer"]
+        gap = _number((theirs["notions"][0]["fact"] or {}).get("gap"))
+        found.append(Point(f"{other.config.get('method')}", gap, _number(theirs["accuracy"])))
+    if sum(math.isfinite(one.x + one.y) for one in found) < 2:
+        return ""
+    return points_figure(
+        "price",
+        "Accuracy against gap",
+        "Up is more often right, left is more even. The large dot is this run.",
+        found,
+        ("gap in points", "accuracy"),
+        (_points, lambda value: f"{value:.3f}"),
+        allowed=answer["notions"][0]["max_gap"],
+    )
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
 
 
 def moved_pictures(moved: Mapping[str, Sequence[Mapping[str, Any]]], favourable: str) -> list[str]:
@@ -143,70 +216,60 @@ def moved_pictures(moved: Mapping[str, Sequence[Mapping[str, Any]]], favourable:
     ]
 
 
-def reliability_picture(run: RunView) -> str:
-    """Draw how often the favourable label came by probability; empty where nobody counted."""
-    bins = (run.summary.get("reliability") or {}).get("bins")
-    if not bins:
-        return ""
-    said, came = ([one[key] for one in bins] for key in ("probability", "label_share"))
-    return line_figure(
-        "reliability",
-        "What probabilities mean",
-        "How often the favourable label came among people who were given about the same"
-        " probability.",
-        [f"{p:.2f}, {one['people']:,} people" for p, one in zip(said, bins, strict=True)],
-        [Line("Came", came), Line("As often as was said", said, muted=True)],
-        lambda value: f"{value:.2f}",
-        at=said,
-        ends=(0.0, 1.0),
-        axis="probability",
-    )
-
-
-def research_pictures(run: RunView) -> list[str]:
-    """Draw ratios with their ceilings, loss, constraints and multipliers by round."""
-    tasks, rounds = run.rounds.text("task"), run.rounds
-
-    def line(name: str, column: str, muted: bool = False) -> Line:
-        values, low, high = (rounds.numbers(column + end).tolist() for end in ("", "_low", "_high"))
-        known = f"{column}_low" in rounds.columns
-        return Line(name, values, low if known else None, high if known else None, muted)
-
-    def ratio(key: str, title: str) -> str:
-        lines = [line(key.upper(), key), line("Noise ceiling", f"{key}_ceiling", muted=True)]
-        caption = "1 means equal rates; the ceiling is what chance alone leaves of that."
-        return line_figure(key, title, caption, tasks, lines, number, ends=(0.0, 1.0))
-
-    drawn = [
-        ratio("dp", "Demographic parity (DP)"),
-        ratio("eo", "Equalized odds (EO)"),
-        line_figure(
-            "accuracy",
-            "Accuracy",
-            "Share of right decisions; balanced: the mean of both labels’ shares.",
-            tasks,
-            [line("Balanced accuracy", "balanced_accuracy"), line("Accuracy", "accuracy")],
-            number,
-            ends=(0.0, 1.0),
-        ),
-        line_figure("loss", "Loss", "Mean cross-entropy.", tasks, [line("Loss", "loss")], number),
-    ]
-    for kind, title, caption, limit in _CONSTRAINTS if run.constraints else ():
-        lines = [line(name, f"{kind}:{name}") for name in run.constraints]
-        if kind != "multiplier" or any(np.nan_to_num(one.values).any() for one in lines):
-            key = kind.replace("_", "-")
-            drawn.append(line_figure(key, title, caption, tasks, lines, number, limit=limit))
+def stand_in_pictures(found: Mapping[str, Any]) -> list[str]:
+    """Draw which inputs tell the group, beside what the model goes by."""
+    drawn = []
+    for i, (column, tells) in enumerate((found.get("tells") or {}).items()):
+        rows = [Pair(*row) for row in zip(found["columns"], tells, found["goes_by"], strict=True)]
+        rows = sorted(rows, key=lambda row: -max(row[1:]))[:MOST_INPUTS]
+        rows = sorted(rows, key=lambda row: -row.first)
+        drawn.append(
+            pairs_figure(
+                f"inputs-{i}",
+                f"What stands in for {column}",
+                f"How much each input moves the guess of a person’s {column}, and how much it moves"
+                " the score, of 100. An input that does both carries the group into decisions.",
+                rows,
+                (f"tells {column}", "the model goes by it"),
+                percent,
+            )
+        )
     return drawn
 
 
-_CONSTRAINTS = (
-    ("constraint", "Constraint values g", "The gap minus what is allowed.", 0.0),
-    ("multiplier", "Multipliers λ", "Weight on each constraint. It grows while g > 0.", None),
-    ("violation", "Cumulative violation Σ g", "Rounds within the bound make up for others.", 0.0),
-    (
-        "clipped_violation",
-        "Cumulative clipped violation Σ max(g, 0)",
-        "What exceeds the bound; nothing makes up for it. Flat is good.",
-        None,
-    ),
-)
+def calibration_pictures(scores: Sequence[Score], columns: Sequence[SensitiveColumn]) -> list[str]:
+    """Draw how often the favourable label came by what was said, for each group."""
+    drawn = []
+    for i, column in enumerate(columns):
+        found = calibration(scores, [column.name])
+        if not found:
+            continue
+        tenths = [(k + 0.5) / 10 for k in range(10)]
+        lines = [
+            Line(group, _came(found[group]["bins"])) for group in column.groups if group in found
+        ]
+        lines.append(Line("as often as was said", tenths, muted=True))
+        drawn.append(
+            line_figure(
+                f"calibration-{i}",
+                f"What probabilities mean, by {column.name}",
+                "How often the favourable label came among people who were given about the same"
+                " probability. On the dashed line, what was said is what came.",
+                [f"{p - 0.05:.1f}–{p + 0.05:.1f}" for p in tenths],
+                lines,
+                lambda value: f"{value:.2f}",
+                at=tenths,
+                ends=(0.0, 1.0),
+                axis="probability",
+            )
+        )
+    return drawn
+
+
+def _came(bins: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Return the share of label 1 by tenth; one with fewer than ten people says nothing."""
+    values = [math.nan] * 10
+    for one in bins:
+        if one["people"] >= 10:
+            values[min(int(one["probability"] * 10), 9)] = one["label_share"]
+    return values

@@ -1,6 +1,5 @@
 """Sentences. The page speaks of gaps, ratios and ceilings, never of "a fair model"."""
 
-import math
 import re
 from collections import Counter
 from pathlib import PurePath
@@ -10,16 +9,8 @@ import numpy as np
 from ffml.metrics.phrases import asked_words
 from ffml.metrics.words import labels_sentence
 from ffml.recipe.asked import asked_bounds
-from ffml.report import _gaps
 from ffml.report._view import RunView
-from ffml.report.numbers import (
-    counted,
-    interval,
-    listed,
-    percent,
-    points,
-    rate,
-)
+from ffml.report.numbers import counted, listed, points
 
 
 def constraint_phrase(run: RunView) -> str:
@@ -55,32 +46,13 @@ def rounds_within_bounds(run: RunView) -> tuple[int, int]:
     return int(within.sum()), int(measured.sum())
 
 
-def pooled_gap(run: RunView) -> tuple[str, str]:
-    """Write the gap in selection rates over all rounds in points, and its interval."""
-    gap, low, high = (100 * run.statistic("pooled", f"disc{end}") for end in ("", "_low", "_high"))
-    known = f"{low:.1f} to {high:.1f}" if math.isfinite(gap + low + high) else ""
-    return (f"{gap:.1f}" if math.isfinite(gap) else ""), known
-
-
 def reasons_by_metric(cell: str) -> dict[str, str]:
     """Take a cell of the column ``undefined`` apart. A reason may itself hold a semicolon.
 
-    >>> reasons_by_metric("dp: no rows; eo: no rows; group F has no rows with label 1")
-    {'dp': 'no rows', 'eo': 'no rows; group F has no rows with label 1'}
+    >>> reasons_by_metric("dp: no rows; eo: no rows; group F has no rows with the favourable label")
+    {'dp': 'no rows', 'eo': 'no rows; group F has no rows with the favourable label'}
     """
     return dict(re.findall(r"(?:^|; )([a-z_]+): (.*?)(?=; [a-z_]+: |$)", cell, flags=re.S))
-
-
-def metrics_by_reason(cell: str) -> str:
-    """Write the same cell shorter: each reason once, after the metrics that it explains.
-
-    >>> metrics_by_reason("dp: no rows; eo: no rows; disc: too few")
-    'dp, eo: no rows; disc: too few'
-    """
-    metrics: dict[str, list[str]] = {}
-    for metric, reason in reasons_by_metric(cell).items():
-        metrics.setdefault(reason, []).append(metric)
-    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in metrics.items()) or cell
 
 
 def undefined_reasons(run: RunView, metric: str) -> Counter[str]:
@@ -90,11 +62,9 @@ def undefined_reasons(run: RunView, metric: str) -> Counter[str]:
 
 
 def behind_paragraph(run: RunView) -> str:
-    """Say in words what was learned, ratios by round, how certain, and what is unknown."""
+    """Say in words what was learned, how often bounds were kept, and what is unknown."""
     sentences = (
         _what(run),
-        _selection(run),
-        _odds(run),
         _constraints(run),
         _unmeasured(run),
         _collapsed(run),
@@ -118,68 +88,15 @@ def _what(run: RunView) -> str:
     )
 
 
-def _selection(run: RunView) -> str:
-    """The ratio of selection rates: recent rounds, their ceiling, all rounds pooled."""
-    found = _gaps.ratio(run, "dp")
-    if not math.isfinite(found["mean"]):
-        return "The ratio of the groups’ selection rates is undefined in every round."
-    text = (
-        f"Round by round, the ratio of the groups’ selection rates (demographic parity)"
-        f" averaged {rate(found['mean'])}"
-        f"{_deviation(found, '1 means equal rates')}"
-    )
-    if math.isfinite(found["of_ceiling"]):
-        text += (
-            f", {percent(found['of_ceiling'])} of the noise ceiling: what decisions unrelated to"
-            " the groups would show on as few rows"
-        )
-    pooled, (gap, known) = run.statistic("pooled", "dp"), pooled_gap(run)
-    if math.isfinite(pooled):
-        text += f". Over all rounds pooled it is {rate(pooled)}{_pooled_interval(run, 'dp')}"
-        text += f", a gap of {gap} percentage points" if gap else ""
-        text += f" ({known})" if known else ""
-    return text + "."
-
-
-def _odds(run: RunView) -> str:
-    found = _gaps.ratio(run, "eo")
-    if not math.isfinite(found["mean"]):
-        return "The ratio of their error rates is undefined there."
-    known = math.isfinite(found["of_ceiling"])
-    share = f", {percent(found['of_ceiling'])} of its ceiling" if known else ""
-    return (
-        f"The ratio of their error rates (equalized odds) averaged"
-        f" {rate(found['mean'])}{_deviation(found)}{share}{_pooled(run, 'eo')}."
-    )
-
-
 def reliability_sentence(run: RunView) -> str:
-    """Say how far probabilities are from how often label 1 came."""
+    """Say how far probabilities are from how often the favourable label came."""
     error = (run.summary.get("reliability") or {}).get("error")
     if error is None:
         return ""
     return (
-        "Over all judged people, the probability given and how often label 1 came among those who"
-        f" were given it differ by {points(error)} points on average."
+        "Over all judged people, the probability given and how often the favourable label came"
+        f" among those who were given it differ by {points(error)} points on average."
     )
-
-
-def _deviation(found: dict[str, float], more: str = "") -> str:
-    deviation = found["std"]
-    known = [f"standard deviation {rate(deviation)}"] if math.isfinite(deviation) else []
-    parts = "; ".join([*known, *([more] if more else [])])
-    return f" ({parts})" if parts else ""
-
-
-def _pooled(run: RunView, metric: str) -> str:
-    value = run.statistic("pooled", metric)
-    known = math.isfinite(value)
-    return f"; pooled {rate(value)}{_pooled_interval(run, metric)}" if known else ""
-
-
-def _pooled_interval(run: RunView, metric: str) -> str:
-    low, high = (run.statistic("pooled", f"{metric}_{end}") for end in ("low", "high"))
-    return f" (interval {interval(low, high)})" if math.isfinite(low + high) else ""
 
 
 def _constraints(run: RunView) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ffml import metrics
 from ffml.base import SensitiveColumn
 from ffml.metrics.answer import Asked, answer
 from ffml.metrics.by_column import by_column
@@ -25,6 +24,7 @@ def run_summary(
     asked: Asked,
     favourable: str = "",
     raised: Iterable[Mapping[str, Any]] = (),
+    policy: str = "",
 ) -> dict[str, Any]:
     """Say in numbers what a run came to: the answer first, then everything behind it.
 
@@ -36,6 +36,7 @@ def run_summary(
         asked: notions with their bounds, None where no fairness was asked for.
         favourable: the favourable outcome in the user's words.
         raised: alarms of earlier summaries, which stand.
+        policy: who was decided favourably.
     """
     counts = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     tables = {name: measurable(table) for name, table in counts.items()}
@@ -50,10 +51,11 @@ def run_summary(
         "status": status,
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
-        "answer": answer(counts, columns, asked, names, favourable=favourable, raised=raised),
+        "answer": answer(
+            counts, columns, asked, names, favourable=favourable, raised=raised, policy=policy
+        ),
         "without_fairness": without_fairness(rounds, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
-        "pooled": pooled_metrics(tables, columns),
         "by_column": by_column(tables, tuple(columns), ceilings),
         "drift": drift_summary(rounds),
         "reliability": reliability(
@@ -117,12 +119,3 @@ def drift_summary(rounds: Sequence[Round]) -> list[dict[str, Any]]:
             entry |= {"round": record.round, "task": record.task}
             columns.setdefault(found, entry)["rounds"] += 1
     return list(columns.values())
-
-
-def pooled_metrics(
-    tables: Mapping[str, np.ndarray], columns: Sequence[SensitiveColumn]
-) -> dict[str, float]:
-    """Judge the decisions of several rounds as if they were one."""
-    return metrics.worst(
-        [metrics.judge(tables[column.name].sum(0), column.groups) for column in columns]
-    ).values

@@ -57,5 +57,6 @@ def answer_of(record: RunRecord) -> Answer:
             record.tasks,
             favourable=record.favourable,
             raised=record.raised,
+            policy=record.policy,
         )
     )

@@ -1,15 +1,18 @@
 """Files beside the ledger: views of it, written anew when they are missing or stale."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ffml.base import FFMLError
 from ffml.recipe.plain import to_json
-from ffml.report import RunView, model_card_text, report_text
-from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, table_rows, table_texts
+from ffml.report import RunView, Score, Table, model_card_text, report_text
+from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, round_row, table_texts
 from ffml.report.summary import run_summary
 from ffml.runs._answer import keep_alarms
+from ffml.runs._inputs import inputs_of
+from ffml.runs._newest import blindness, extremes
 from ffml.runs._rounds import rounds_from
 from ffml.runs.ownership import VIEWS, refuse_links
 from ffml.scoring.model import MODEL, model_bytes
@@ -34,7 +37,10 @@ def summary_of(run: "Run") -> dict[str, Any]:
         asked,
         favourable=record.favourable,
         raised=record.raised,
+        policy=record.policy,
     )
+    summary["answer"]["extremes"] = extremes(run.store, record)
+    summary["blindness"] = blindness(run.store, record)
     extra = next((one.extra for one in reversed(rounds) if one.extra), {})
     return summary | {"moved": record.moved, "extra": extra, "head": record.head}
 
@@ -84,29 +90,48 @@ def is_fresh(folder: Path, summary: dict[str, Any]) -> bool:
         return False
 
 
-def write_report(run: "Run", path: str | Path | None) -> Path:
-    """Write the report alone."""
-    if path is None:
-        report = write_views(run, anew=True)
-        if report is None:
-            raise FFMLError("this run is in a database; say where to write its report (--out)")
-        return report
-    target = Path(path)
+def write_report(run: "Run", path: str | Path | None, beside: "Sequence[Run]" = ()) -> Path:
+    """Write the report alone, or all views if no path is said."""
+    target = write_views(run, anew=True) if path is None else Path(path)
+    if target is None:
+        raise FFMLError("this run is in a database; say where to write its report (--out)")
+    if path is None and not beside:
+        return target
     if target.suffix != ".html":
         raise FFMLError(f"the report is a page; name it .html, got {target.name}")
+    page = report_text(view_of(run, summary_of(run), beside))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, report_text(view_of(run, summary_of(run))))
+        write_atomically(target, page)
     except OSError as error:
         raise FFMLError(f"cannot write {target} ({error.strerror}); choose another") from error
     return target
 
 
-def view_of(run: "Run", summary: dict[str, Any]) -> RunView:
-    """Return what the report knows about a run."""
+def view_of(run: "Run", summary: dict[str, Any], beside: "Sequence[Run]" = ()) -> RunView:
+    """Return what the report knows about a run; ``beside`` are others about the same people."""
     record, session = run.record, run.session()
-    names, schema = session.loop.problem.constraint_names, session.schema
-    tables = table_rows(rounds_from(record.kept, record.counts, record.columns), names, schema)
+    names = session.loop.problem.constraint_names
+    rounds = rounds_from(record.kept, record.counts, record.columns)
     preprocessing = run.store.document("preprocessing") or {}
     inputs = tuple(str(column["name"]) for column in preprocessing.get("columns", ()))
-    return RunView.of(record.config, json.loads(to_json(summary)), tables, inputs)
+    for other in beside:
+        theirs = other.record
+        if (theirs.tasks, theirs.columns) != (record.tasks, record.columns):
+            raise FFMLError(
+                f"{other.store.name} has other tasks or protected columns than {run.store.name}; "
+                "show runs about the same people beside each other"
+            )
+    cells = run.store.cells()
+    return RunView(
+        record.config,
+        json.loads(to_json(summary)),
+        Table.of([round_row(one, names, float) for one in rounds]),
+        record.columns,
+        record.tables,
+        inputs,
+        without=record.counts.unpriced if summary["without_fairness"] else {},
+        scores=tuple(Score(cells[cell], *row) for cell, *row in run.store.scores()),
+        stand_ins=inputs_of(session),
+        beside=tuple(view_of(one, summary_of(one)) for one in beside),
+    )

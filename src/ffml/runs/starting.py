@@ -6,6 +6,7 @@ from typing import Any
 from ffml.base import FFMLError, Stream
 from ffml.recipe.build import Experiment, build, last_unjudged_round
 from ffml.recipe.config import RunConfig, configure_run
+from ffml.recipe.policy import OPTIONS, policy_of
 from ffml.recipe.saved import config_document
 from ffml.recipe.schemas import schema_document
 from ffml.recipe.sources import TABLE_KINDS, Found, find_data, table_preprocessing
@@ -44,7 +45,8 @@ def run(
         keep_features: keep everybody's encoded features in the ledger.
         watcher: is told of rounds as they happen.
         **options: the parts of a table's columns (``label``, ``positive``, ``sensitive``,
-            ``task``, ``time``, ``by``, ``id``, ``drop``, ``query``, …) and settings (``max_gap``,
+            ``task``, ``time``, ``by``, ``id``, ``drop``, ``query``, …) , who is approved
+            (one of ``approve=0.8``, ``cost=5`` and ``threshold=0.3``) and settings (``max_gap``,
             ``min_ratio``, ``notions``, ``method``, ``wrappers``, ``seed``, …; see `ffml methods`).
     """
     roles = {name: options.pop(name) for name in [*options] if name in TABLE_KINDS}
@@ -54,6 +56,8 @@ def run(
     for name in ("max_gap", "min_ratio", "notions", "wrappers"):
         if isinstance(options.get(name), float | int | str):
             options[name] = (options[name],)
+    if policy := policy_of({name: options.pop(name, None) for name in OPTIONS}):
+        options["policy"] = policy
     found = find_data(data, roles)
     config = configure_run(found.data, options | {"data_options": found.options}, preset)
     started = start(found, config, out, overwrite=overwrite, keep_features=keep_features)

@@ -1,5 +1,6 @@
 """What a batch of rows needs to be decided about, found once and sent to wherever the rows are."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,17 +30,11 @@ class Scorer:
 
     model: SavedModel
     rule: "Rule | None" = None  # None: θ alone decides, which needs nothing but NumPy
-    threshold: str | None = None
+    policy: str | None = None
 
     def decide(self, x: np.ndarray) -> Decisions:
         """Decide about people by their encoded features."""
-        if self.rule is None:
-            apply, params = self.model.apply, self.model.params
-            x = self.model.standardised(x)
-            return _decisions(predict_rows(lambda rows: plain(apply(params, rows)), x))
-        from ffml.online.decide import decide_by
-
-        return _decisions(decide_by(self._loop, self.rule, x))
+        return _decisions(_predicted(self, x))
 
     @cached_property
     def preprocessor(self) -> Preprocessor:
@@ -47,20 +42,32 @@ class Scorer:
         return preprocessor_of(self.model)
 
     @cached_property
+    def cut(self) -> float:
+        """The probability from which on a decision is positive if no gap is bounded.
+
+        Found on one row that is always the same, so that it has the same digits at every door.
+        """
+        row = np.zeros((1, self.preprocessor.width))
+        said = _predicted(self, row)
+        p, free = (float(np.asarray(part)[0]) for part in (said.probability, said.unpriced))
+        p = min(max(p, 1e-6), 1 - 1e-6)
+        return round(1 / (1 + math.exp(free - math.log(p / (1 - p)))), 6)
+
+    @cached_property
     def _loop(self) -> "Loop":
         from ffml.scoring.rules import loop_of
 
-        return loop_of(self.model, self.threshold)
+        return loop_of(self.model, self.policy)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scorer, (self.model, self.rule, self.threshold)
+        return Scorer, (self.model, self.rule, self.policy)
 
 
 def prepare(
     model: "str | Path | SavedModel",
     people: Table | None = None,
     support: Table | None = None,
-    threshold: str | None = None,
+    policy: str | None = None,
 ) -> Scorer:
     """Make a model ready to decide.
 
@@ -73,17 +80,17 @@ def prepare(
             found on them, or a fair sample: at most 4,096 rows are looked at, drawn at random.
             Without them the model's standing rule decides: prices of people met lately.
         support: labelled rows of a population, to adapt to.
-        threshold: another goal than the run's, see `ffml.wrappers.evened`.
+        policy: another one than the run's, such as "approve=0.8", to see what it would do.
     """
     if not isinstance(model, SavedModel):
         path = Path(model)
         model = load_model(path / MODEL if path.is_dir() else path)
-    if people is None and support is None and threshold is None and model.decides_by_params:
+    if people is None and support is None and policy is None and model.decides_by_params:
         return Scorer(model)
     from ffml.scoring.rules import find
 
     labelled, others = (None if table is None else open_data(table) for table in (support, people))
-    return Scorer(model, find(model, labelled, others, threshold), threshold)
+    return Scorer(model, find(model, labelled, others, policy), policy)
 
 
 def score(
@@ -99,6 +106,15 @@ def score(
         with one_thread():
             decisions = scorer.decide(scorer.preprocessor.transform(batch.select(names)))
         yield type(batch).from_pydict(decided_columns(decisions, batch, keep))
+
+
+def _predicted(scorer: Scorer, x: np.ndarray) -> Prediction:
+    if scorer.rule is None:  # by θ alone
+        model, apply = scorer.model, scorer.model.apply
+        return predict_rows(lambda rows: plain(apply(model.params, rows)), model.standardised(x))
+    from ffml.online.decide import decide_by
+
+    return decide_by(scorer._loop, scorer.rule, x)
 
 
 def _decisions(said: Prediction) -> Decisions:

@@ -20,7 +20,7 @@ from ffml.online.loop import knowledge
 from ffml.online.state import Loop, LoopState
 from ffml.online.trees import leaves_by_name, restored_tree
 from ffml.recipe.build import build_loop
-from ffml.recipe.config import RunConfig, check_settings
+from ffml.recipe.config import check_settings
 from ffml.recipe.saved import run_config
 from ffml.recipe.sharing import shared_functions
 from ffml.scoring.model import (
@@ -38,7 +38,7 @@ def find(
     model: SavedModel,
     support: Source | None = None,
     people: Source | None = None,
-    threshold: str | None = None,
+    policy: str | None = None,
 ) -> Rule:
     """Find a model's rule, once for all rows.
 
@@ -49,10 +49,10 @@ def find(
         people: those to be decided about, where they come together and prices are to be found on
             them; of a large table, some rows at random. Without them and without support, the
             standing rule is found: prices are of people met lately.
-        threshold: another goal than the run's, see `ffml.wrappers.evened`; nothing is relearned.
+        policy: another one than the run's, see `ffml.wrappers.evened`; nothing is relearned.
     """
     model.refuse_without_params()
-    loop = loop_of(model, threshold)
+    loop = loop_of(model, policy)
     known = known_of(model, loop)
     task = _nobody(model) if support is None else _labelled(model, support)
     rows = np.arange(len(task.y))
@@ -108,9 +108,10 @@ def model_of(
     )
 
 
-def loop_of(model: SavedModel, threshold: str | None = None) -> Loop:
+def loop_of(model: SavedModel, policy: str | None = None) -> Loop:
     """Build what a model decides by."""
-    config = rethresholded(run_config(model.config["run"]), threshold)
+    config = run_config(model.config["run"])
+    config = config if policy is None else replace(config, policy=policy)
     check_settings(config)
     return build_loop(config, shared_functions(config, model.schema), model.schema)
 
@@ -124,16 +125,6 @@ def known_of(model: SavedModel, loop: Loop) -> Known:
     if loop.features is not None:
         features = restored_tree(loop.features.init(), FEATURES, model.knowledge)
     return Known(model.round, learner, features, model.scaler, model.recent)
-
-
-def rethresholded(config: RunConfig, threshold: str | None) -> RunConfig:
-    """Exchange the goal that a threshold is chosen for."""
-    if threshold is None:
-        return config
-    if "evened" not in config.recipe.wrappers:
-        raise FFMLError("--threshold needs a run with --with evened, which chooses thresholds")
-    settings = config.recipe.settings | {"evened.threshold": threshold}
-    return replace(config, recipe=replace(config.recipe, settings=settings))
 
 
 def some_rows(

@@ -102,15 +102,6 @@ def check_backend(backend: str | None, workers: int | None = None) -> None:
         raise FFMLError(f"--jobs is for processes of this machine; leave it out with {backend}")
 
 
-def place_of_work(workers: int, backend: str | None) -> str:
-    """Say where jobs are computed.
-
-    >>> place_of_work(2, None), place_of_work(2, "ray")
-    ('2 processes', 'ray')
-    """
-    return backend or f"{workers} process{'es' if workers > 1 else ''}"
-
-
 def engine(backend: str) -> Any:
     """Return the library that computes on a cluster."""
     name = one_of("backend", backend, _ENGINES)

@@ -18,18 +18,26 @@ from ffml.online.state import Round
 from ffml.recipe.build import Experiment, assemble, build, check_config, num_rounds
 from ffml.recipe.sharing import shared_functions
 from ffml.recipe.sources import open_stream, table_document
+from ffml.runtime import available_cores
 from ffml.store import durable
 from ffml.studies.cells import RunSpec, Store, packed_cell
 from ffml.studies.efficiency import Point, learning_curve, way_to_learn
-from ffml.studies.jobs import Compute, Tell, failure_message, nobody, run_jobs
+from ffml.studies.jobs import (
+    Compute,
+    Tell,
+    check_backend,
+    failure_message,
+    nobody,
+    run_jobs,
+)
 
 
 class Work(NamedTuple):
     """What is to be computed, for those who watch it."""
 
-    total: int  # runs
+    words: str  # say what, and where; empty if there is nothing to say
+    total: int  # cells, the finished ones included
     left: Callable[[], int]  # counts those that are not finished
-    where: str  # they are computed
     folder: Path  # they are kept in
 
 
@@ -39,6 +47,42 @@ Watch = Callable[[Work], AbstractContextManager[Tell]]
 def unwatched(work: Work) -> AbstractContextManager[Tell]:
     """Compute without telling anybody."""
     return nullcontext(nobody)
+
+
+def run_missing(
+    cells: Sequence[RunSpec],
+    store: Store,
+    *,
+    workers: int | None = None,
+    backend: str | None = None,
+    watch: Watch = unwatched,
+) -> list[RunSpec]:
+    """Check all cells that are not in the store, then compute them as `run_cells` does.
+
+    ``watch`` returns a context in which they are computed, with what is told of each.
+    """
+    check_backend(backend, workers)
+    missing = unfinished(cells, store)
+    check_cells(missing)
+    workers = min(workers or available_cores(), max(len(missing), 1))
+    where = backend or f"{workers} process{'es' if workers > 1 else ''}"
+    words = _words(len(cells), len(missing), where)
+    work = Work(words, len(cells), lambda: len(unfinished(cells, store)), store.folder)
+    with watch(work) as tell:
+        return run_cells(missing, store, workers=workers, backend=backend, tell=tell)
+
+
+def _words(total: int, missing: int, where: str) -> str:
+    """Say how many cells are computed.
+
+    >>> _words(5, 2, "ray"), _words(5, 0, "ray")
+    ('5 runs, 3 of them finished already; computing 2 on ray', 'all 5 runs are finished already; \
+nothing is computed again')
+    """
+    if not missing:
+        return f"all {total} runs are finished already; nothing is computed again" if total else ""
+    kept = f", {total - missing} of them finished already" if total > missing else ""
+    return f"{total} runs{kept}; computing {missing} on {where}"
 
 
 def run_cells(
@@ -84,15 +128,10 @@ def run_and_keep(
     backend: str | None = None,
     tell: Tell = nobody,
 ) -> None:
-    """Compute jobs while nobody else computes for the store; see `ffml.studies.jobs.run_jobs`.
+    """Compute jobs, each a cell or several ``cells`` at once, as `ffml.studies.jobs.run_jobs` does.
 
-    Args:
-        compute: returns what `packed_cell` made of each of a job's ``cells``.
-        jobs: each is a cell or several that are computed together.
-        store: where results are kept.
-        workers: processes at a time.
-        backend: of `run_jobs`.
-        tell: of `run_jobs`.
+    ``compute`` returns what `packed_cell` makes of each cell. Nobody else can compute for the
+    store meanwhile.
 
     Raises:
         FFMLError: jobs failed; raised after all others are finished, with the reasons. The
@@ -110,7 +149,7 @@ def run_and_keep(
 
     if not jobs:
         return
-    with locked(store.folder):
+    with _locked(store.folder):
         failures = run_jobs(compute, jobs, keep, workers=workers, backend=backend, tell=noted)
     if failures:
         raise FFMLError(failure_message(failures, len(jobs)))
@@ -124,11 +163,11 @@ def compute(cell: RunSpec, on_round: Callable[[int, int | None], None]) -> list[
     began, measuring = time.perf_counter(), 0.0
     experiment = open_cell(cell, functions=shared_functions)
     loop, state = experiment.loop, experiment.state
-    total = num_rounds(cell.config, experiment.stream)
+    total = cell.last or num_rounds(cell.config, experiment.stream)
     learn = way_to_learn(cell.config.recipe.method, loop)
     rounds: list[Round] = []
     curves: list[list[Point]] = []
-    for task in islice(experiment.stream.tasks(), cell.config.rounds):
+    for task in islice(experiment.stream.tasks(), cell.last or cell.config.rounds):
         on_round(len(rounds) + 1, total)
         if cell.sizes:
             before = time.perf_counter()
@@ -156,7 +195,7 @@ def unfinished(cells: Sequence[RunSpec], store: Store) -> list[RunSpec]:
     """
     by_key = {cell.key: cell for cell in sorted(cells, key=lambda cell: len(cell.sizes))}
     missing = [cell for cell in by_key.values() if not store.finished(cell)]
-    first = {cell.key for cell in _programs(missing).values()}
+    first = {cell.key for cell in _programs(missing, validation_fraction=0.5).values()}
     return sorted(missing, key=lambda cell: (cell.key in first, _cost(cell)), reverse=True)
 
 
@@ -176,11 +215,11 @@ def check_cells(cells: Sequence[RunSpec]) -> None:
         assemble(config, *streams[source])
 
 
-def _programs(cells: Sequence[RunSpec]) -> dict[str, RunSpec]:
-    """Return the first of all cells that differ in their seeds alone."""
+def _programs(cells: Sequence[RunSpec], **same: Any) -> dict[str, RunSpec]:
+    """Return the first of all cells that differ in their seeds, and in ``same``, alone."""
     first: dict[str, RunSpec] = {}
     for cell in cells:
-        first.setdefault(replace(cell, config=replace(cell.config, seed=0)).key, cell)
+        first.setdefault(replace(cell, config=replace(cell.config, seed=0, **same)).key, cell)
     return first
 
 
@@ -195,7 +234,7 @@ def _cost(cell: RunSpec) -> tuple[float, ...]:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     """Keep a second process from computing the same cells."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = durable.lock(folder)

@@ -3,7 +3,14 @@
 from ffml.border import public_address as public_url
 from ffml.tables._columns import as_table, refuse_sparse
 from ffml.tables._decisions import DecisionRoles, Decisions, read_decisions
-from ffml.tables._labels import label_values, needs_positive, sensitive_column
+from ffml.tables._labels import (
+    adverse_warning,
+    label_values,
+    must_say_positive,
+    needs_positive,
+    refuse_adverse,
+    sensitive_column,
+)
 from ffml.tables._later import (
     further_stream,
     labelled_task,
@@ -42,6 +49,7 @@ __all__ = [
     "Roles",
     "Source",
     "TableStream",
+    "adverse_warning",
     "as_table",
     "canonical_period",
     "describe",
@@ -57,6 +65,7 @@ __all__ = [
     "labelled_task",
     "located",
     "look",
+    "must_say_positive",
     "needs_positive",
     "num_missing",
     "open_data",
@@ -67,6 +76,7 @@ __all__ = [
     "public_url",
     "read_decisions",
     "read_late_labels",
+    "refuse_adverse",
     "refuse_sparse",
     "refuse_unknown",
     "role_texts",

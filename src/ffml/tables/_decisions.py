@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ffml.base import FFMLError, SensitiveColumn
-from ffml.tables._labels import MAX_GROUPS, label_values, sensitive_column
+from ffml.tables._labels import MAX_GROUPS, label_values, refuse_adverse, sensitive_column
 from ffml.tables._roles import (
     check_parts,
     complete_rows,
@@ -184,6 +184,7 @@ def _check(roles: DecisionRoles, source: Source) -> None:
 
 
 def _decision_codes(roles: DecisionRoles, texts: dict[str, None]) -> dict[str, int]:
+    refuse_adverse(roles.decision, texts, roles.positive)
     return label_values(roles.decision, texts, roles.positive, part="decision")
 
 
@@ -196,6 +197,7 @@ def _label_codes(roles: DecisionRoles, texts: dict[str, dict[str, None]]) -> dic
     positive = roles.positive_label
     if positive is None and roles.positive in texts["label"]:
         positive = roles.positive
+    refuse_adverse(roles.label, texts["label"], positive, "--positive-label")
     return label_values(roles.label, texts["label"], positive, option="--positive-label")
 
 

@@ -1,5 +1,6 @@
 """What the texts of a label column, and of a protected attribute, stand for."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 
 from ffml.base import FFMLError, SensitiveColumn
@@ -8,6 +9,16 @@ MAX_SHOWN = 5
 # Pairs that leave no doubt which one is 1; all others are asked about.
 PLAIN = (["0", "1"], ["false", "true"], ["no", "yes"], ["n", "y"])
 MAX_GROUPS = 50
+# Words for what nobody wishes for: a column so named may have its bad outcome as 1.
+ADVERSE = {
+    *("default", "defaulted", "delinquent", "delinquency", "bankrupt", "bankruptcy", "late"),
+    *("fraud", "fraudulent", "churn", "churned", "cancelled", "canceled", "dropout", "failed"),
+    *("failure", "denied", "denial", "rejected", "rejection", "refused", "refusal", "declined"),
+    *("recid", "recidivism", "recidivist", "reoffended", "arrest", "arrested", "convicted"),
+    *("bad", "risk", "risky", "loss", "complaint", "dismissed", "fired", "evicted", "eviction"),
+    *("died", "death", "dead", "deceased", "readmitted", "accident", "claim", "violation"),
+}
+NEGATIONS = {"no", "not", "non", "never", "without"}
 
 
 def label_values(
@@ -72,6 +83,45 @@ def needs_positive(values: Iterable[str]) -> bool:
     (True, False)
     """
     return sorted({_canonical(text) for text in values}) not in PLAIN
+
+
+def sounds_adverse(name: str) -> bool:
+    """Tell a column that is named after a bad outcome.
+
+    >>> [sounds_adverse(name) for name in ("loanDefault", "is_fraud", "not_churned", "approved")]
+    [True, True, False, False]
+    """
+    words = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    return bool(ADVERSE & words) and not NEGATIONS & words
+
+
+def must_say_positive(name: str, values: Iterable[str]) -> bool:
+    """Tell whether somebody must say it: by the values, or since the name sounds adverse."""
+    return needs_positive(values) or sounds_adverse(name)
+
+
+def refuse_adverse(
+    name: str, values: Iterable[str], positive: object, option: str = "--positive"
+) -> None:
+    """Refuse to take 1 or yes as favourable in a column that is named after a bad outcome."""
+    if positive is None and sounds_adverse(name) and len(values := {*map(_canonical, values)}) == 2:
+        low, high = sorted(values, key=_by_number)
+        raise FFMLError(
+            f"column {name!r} is named after an outcome that nobody wishes for; say which of "
+            f"{low!r} and {high!r} is favourable ({option}{'' if option[-1] == '=' else ' '}{low})"
+        )
+
+
+def adverse_warning(name: str, positive: object) -> list[str]:
+    """Say that the favourable value of such a column is 1 or yes, as asked, if it is."""
+    if positive is None or not sounds_adverse(name):
+        return []
+    if _canonical(str(positive)) not in {pair[1] for pair in PLAIN}:
+        return []
+    return [
+        f"'{name} = {positive}' counts as the favourable outcome, and groups are compared by who "
+        "gets it: is it what people wish for? If not, name the other value (--positive)"
+    ]
 
 
 def _canonical(text: str) -> str:

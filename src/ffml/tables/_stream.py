@@ -7,7 +7,7 @@ from typing import Any
 
 from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.tables._ingest import Ingest
-from ffml.tables._labels import label_values, refuse_new_groups, sensitive_column
+from ffml.tables._labels import label_values, refuse_adverse, refuse_new_groups, sensitive_column
 from ffml.tables._play import Known, TableStream, TaskReader
 from ffml.tables._roles import Roles, refuse_missing
 from ffml.tables._settle import check_time, settle_time
@@ -131,6 +131,7 @@ def _labels(read: Ingest, roles: Roles, known: Known | None) -> dict[str, int]:
         raise FFMLError(
             f"label column {roles.label!r} is empty; labels of some people are needed to learn from"
         )
+    refuse_adverse(roles.label, read.labels, roles.positive)
     return label_values(roles.label, read.labels, roles.positive)
 
 

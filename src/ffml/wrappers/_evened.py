@@ -53,7 +53,7 @@ from ffml.wrappers._people import (
     weighed,
 )
 from ffml.wrappers._pricing import Correction, Prices, priced, smallest_prices
-from ffml.wrappers._thresholds import Threshold, threshold_of
+from ffml.wrappers._thresholds import LabelRates, Threshold, threshold_of
 from ffml.wrappers._wrap import wrap
 from ffml.wrappers.host import on_host
 
@@ -90,7 +90,7 @@ class EvenedParams(NamedTuple):
 def evened(
     method: Method,
     *,
-    threshold: str = "balanced",
+    policy: str = "labels",
     memory: float | None = 0.9,
     shots: int | None = 100,
 ) -> Method:
@@ -109,9 +109,10 @@ def evened(
 
     Args:
         method: any.
-        threshold: from which probability on a decision is positive: "balanced" (errors at both
-            labels count the same), "accuracy", "cost=5" (a missed positive costs 5 false alarms),
-            "rate=0.2" (the highest 20 %), or a probability.
+        policy: who is decided positively: "labels" (as many as favourable labels are expected),
+            "approve=0.2" (the highest 20 %), "cost=5" (to refuse wrongly costs 5 times what it
+            costs to approve wrongly), "accuracy", "balanced" (errors at both labels count the
+            same), or the least probability.
         memory: what a task counts in the correction of expected gaps beside the next one. None
             takes expected gaps as they are, which is optimal post-processing as published.
         shots: rows of each class that a task just met is tried with; None takes all.
@@ -122,7 +123,7 @@ def evened(
     """
     at_least(0, **{"evened.memory": memory or 0})
     at_most(1, **{"evened.memory": memory or 0})
-    goal = threshold_of(threshold)
+    goal = threshold_of(policy)
 
     def wrapped(problem: Problem) -> Learner:
         learner = on_host(method(problem))
@@ -130,7 +131,8 @@ def evened(
         told = problem.schema.known_groups  # or groups are estimated
 
         def own(inner: Any) -> Evened:
-            membership = nothing_known(problem.schema.num_columns, len(problem.schema.contrasts))
+            columns = len(problem.schema.features) + len(problem.schema.hints)
+            membership = nothing_known(columns, len(problem.schema.contrasts))
             nothing = no_misses(entries)
             return Evened(
                 inner, Known(membership, np.zeros(2), nothing, nothing, np.zeros(len(SHIFTS)))
@@ -145,12 +147,13 @@ def evened(
             groups = groups_of(known, support)
             x, weight = (support.x, support.weight) if asked is None else asked
             weight = np.asarray(weight, float)
-            rate = label_rate(known.labels, support)
-            cut = goal(rate, problem.positive_weight)
+            task_rate = rate = label_rate(known.labels, support)
             if not np.any(support.weight):
                 by = shift_to(rate, at_rate(params, rate, x), weight)
                 rate = moved(rate, best_shift(known.shifts) * by)
             people = described(params, groups, rate, x)
+            mean = float(people.p @ weight / weight.sum()) if weight.any() else rate
+            cut = goal(LabelRates(task_rate, mean, problem.positive_weight))
             own = own_rows(evened, rate, support, cut)
             prices = smallest_prices(problem, people, weight, own, cut)
             return EvenedParams(params, groups, np.asarray(rate), prices)
@@ -165,7 +168,8 @@ def evened(
             parts = parts_by_chance(positive, real, weighed(rows, weight))
             drawn = max(float(once.mean()) if len(once) else 0.0, 1e-9)
             chance = variance_of_sum(parts) / drawn
-            certain = (rows_behind(real) > 0) * misses.spread / (misses.spread + chance + 1e-12)
+            tells = (memory is not None) & (rows_behind(real) > 0)
+            certain = tells * misses.spread / (misses.spread + chance)
             return Correction(misses.bias, certain, rows, weight, real)
 
         def both_halves_of(evened: Evened, rate: float, support: Batch) -> People:

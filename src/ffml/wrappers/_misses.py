@@ -12,6 +12,7 @@ import numpy as np
 from ffml.methods.outer import BETWEEN_TASKS, task_precision
 
 MOST_STEPS = 50  # of Newton's
+LEAST_SPREAD = 0.01**2  # tasks differ by a point
 ENOUGH = 1e-9  # a step that adds less, relative to τ², is the last
 
 
@@ -40,11 +41,13 @@ class Misses(NamedTuple):
     def spread(self) -> np.ndarray:
         """Return how much they differ from task to task, beyond chance: a variance.
 
-        It is as if one more very large task had been as expected.
+        It is as if one more very large task had been as expected. Small tasks cannot tell
+        differences of a point from none, and a large one after them would not be listened to: so
+        there is a least one, which is nothing beside the chance in a few hundred rows.
         """
         mean, variance = self._mean
         square = self.square / (self.weight + 1 / BETWEEN_TASKS)
-        return np.maximum(square - np.maximum(mean**2 - variance, 0.0), 0.0)
+        return np.maximum(square - np.maximum(mean**2 - variance, 0.0), LEAST_SPREAD)
 
     @property
     def _mean(self) -> tuple[np.ndarray, np.ndarray]:

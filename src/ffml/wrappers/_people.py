@@ -75,7 +75,8 @@ def expected(problem: Problem, weights: np.ndarray, p: np.ndarray, x: np.ndarray
 def _memberships(schema: Schema, weights: np.ndarray, x: np.ndarray, label: float) -> np.ndarray:
     """Return the shares of groups: what people say of themselves, or what is told of them."""
     if schema.known_groups:
-        return np.asarray(x, float)[:, len(schema.features) :]
+        first = len(schema.features)
+        return np.asarray(x, float)[:, first : first + len(schema.hints)]
     return _adding_up(schema, shares(weights, x, label))
 
 

@@ -1,4 +1,4 @@
-"""From which probability on a decision is positive: by a goal, by costs, or by a selection rate."""
+"""Who is decided positively: the policy, and the threshold that follows from it."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,36 +21,44 @@ class Threshold(NamedTuple):
         return self.value if self.rate is None else _highest(scores, people, self.rate)
 
 
-def threshold_of(goal: str) -> Callable[[float, float], Threshold]:
-    """Read a goal; return a function of the label rate and the positive weight.
+class LabelRates(NamedTuple):
+    """What is known of labels where people are to be decided about."""
 
-    The positive weight is what a missed positive costs, in false alarms. Goals that say so
-    themselves do not look at it.
+    task: float  # share of favourable labels of the task, by its labelled rows and earlier tasks
+    people: float  # expected share among the people at hand: the mean of their probabilities
+    weight: float = 1.0  # what a missed positive costs the method, in false alarms
+
+
+def threshold_of(policy: str) -> Callable[[LabelRates], Threshold]:
+    """Read a policy; return a function of what is known of labels.
 
     Args:
-        goal: "balanced" (both labels' errors count the same, however rare one of them is),
-            "accuracy" (all errors count the same), "cost=5" (a missed positive costs as much as 5
-            false alarms), "rate=0.2" (the 20 % with the highest scores, as nearly as people with
-            equal scores allow), or a probability such as "0.3".
+        policy: "labels" (as many positive decisions as favourable labels are expected),
+            "approve=0.2" (the 20 % with the highest scores, as nearly as people with equal scores
+            allow), "cost=5" (to refuse somebody wrongly costs 5 times what it costs to approve
+            wrongly), "accuracy" (all errors count the same), "balanced" (both labels' errors count
+            the same, however rare one of them is), or a probability such as "0.3".
 
-    >>> threshold_of("balanced")(0.1, 1.0)(np.array([0.2]), np.ones(1))
+    >>> threshold_of("balanced")(LabelRates(0.1, 0.1))(np.array([0.2]), np.ones(1))
     0.1
-    >>> threshold_of("cost=4")(0.1, 1.0)(np.array([0.2]), np.ones(1))
+    >>> threshold_of("cost=4")(LabelRates(0.1, 0.1))(np.array([0.2]), np.ones(1))
     0.2
     """
-    name, _, number = str(goal).partition("=")
-    if goal == "balanced":
-        return lambda rate, weight: Threshold(rate / (rate + weight * (1 - rate)))
-    if goal == "accuracy":
-        return lambda rate, weight: Threshold(1 / (1 + weight))
+    name, _, number = str(policy).partition("=")
+    if policy == "labels":
+        return lambda rates: Threshold(rate=rates.people)
+    if policy == "balanced":
+        return lambda rates: Threshold(rates.task / (rates.task + rates.weight * (1 - rates.task)))
+    if policy == "accuracy":
+        return lambda rates: Threshold(1 / (1 + rates.weight))
     if name == "cost":
-        cost = _number(goal, number, 0, np.inf)
-        return lambda rate, weight: Threshold(1 / (1 + cost))
-    if name == "rate":
-        share = _number(goal, number, 0, 1)
-        return lambda rate, weight: Threshold(rate=share)
-    fixed = _number(goal, str(goal), 0, 1)
-    return lambda rate, weight: Threshold(fixed)
+        cost = _number(policy, number, 0, np.inf)
+        return lambda rates: Threshold(1 / (1 + cost))
+    if name == "approve":
+        share = _number(policy, number, 0, 1)
+        return lambda rates: Threshold(rate=share)
+    fixed = _number(policy, str(policy), 0, 1)
+    return lambda rates: Threshold(fixed)
 
 
 def _highest(scores: np.ndarray, people: np.ndarray, share: float) -> float:
@@ -66,14 +74,14 @@ def _highest(scores: np.ndarray, people: np.ndarray, share: float) -> float:
     return float((bounds[cut] + bounds[cut + 1]) / 2)
 
 
-def _number(goal: str, text: str, low: float, high: float) -> float:
+def _number(policy: str, text: str, low: float, high: float) -> float:
     try:
         number = float(text)
     except ValueError:
         number = np.nan
     if not (np.isfinite(number) and low < number < high):
         raise FFMLError(
-            f"unknown threshold '{goal}'; use balanced, accuracy, cost=5, rate=0.2, or a "
+            f"unknown policy '{policy}'; use labels, approve=0.8, cost=5, accuracy, balanced, or a "
             "probability between 0 and 1"
         )
     return number

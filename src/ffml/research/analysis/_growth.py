@@ -8,6 +8,7 @@ import numpy as np
 from ffml.base import FFMLError
 from ffml.border import one_of
 from ffml.research.analysis._regret import Analysis
+from ffml.studies.figures import DARK, GREY, looks, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,19 +18,6 @@ if TYPE_CHECKING:
 RATES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "log T": lambda rounds: np.log(rounds),
     "√(T log T)": lambda rounds: np.sqrt(rounds * np.log(rounds)),
-}
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0558a", "#b87f00", "#3f9bd4", "#5b5f66")
-_STYLE = {
-    "font.size": 11,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.linewidth": 0.8,
-    "grid.color": "#e4e6ea",
-    "grid.linewidth": 0.7,
-    "legend.frameon": False,
-    "legend.fontsize": 10,
 }
 
 
@@ -96,34 +84,29 @@ def plot_growth(analyses: Mapping[str, Analysis]) -> "Figure":
     Args:
         analyses: what to call each game, and its numbers (`analyse`).
     """
-    import matplotlib.style
-    from matplotlib.figure import Figure
-
     if not analyses:
         raise FFMLError("plot_growth needs at least one analysed game")
-    # The default style first: a user's own matplotlibrc must not change the figure.
-    with matplotlib.style.context(["default", _STYLE]):
-        figure = Figure(figsize=(9, 3.6), layout="constrained")
-        left, right = figure.subplots(1, 2)
+    with panels(1, 2, (9, 3.6)) as (figure, [[left, right]]):
         rounds = {name: analysis.rounds for name, analysis in analyses.items()}
         _draw(left, "regret", rounds, {name: a.regret for name, a in analyses.items()})
         totals = {name: a.violation.total.max(1) for name, a in analyses.items()}
         _draw(right, "cumulative violation", rounds, totals)
-    return figure
+        return figure
 
 
 def _draw(
     axes: "Axes", title: str, rounds: dict[str, np.ndarray], curves: dict[str, np.ndarray]
 ) -> None:
-    for i, (name, values) in enumerate(curves.items()):
+    look_of = looks(list(curves))
+    for name, values in curves.items():
         label = name.replace("$", r"\$") + _words(growth_rate(values, rounds[name]))
-        axes.plot(rounds[name], values, color=COLOURS[i % len(COLOURS)], lw=1.8, label=label)
+        axes.plot(rounds[name], values, color=look_of[name].colour, lw=1.8, label=label)
     first = next(iter(curves))
     line = np.linspace(max(rounds[first][0], 2), rounds[first][-1], 200)
     for rate, dash in zip(RATES, ("--", ":"), strict=True):
         scale = fitted_scale(curves[first], rounds[first], rate)
-        axes.plot(line, scale * RATES[rate](line), dash, color="#5b5f66", lw=1.3, label=f"c·{rate}")
-    axes.axhline(0, color="#9aa0a8", lw=0.8)
+        axes.plot(line, scale * RATES[rate](line), dash, color=DARK, lw=1.3, label=f"c·{rate}")
+    axes.axhline(0, color=GREY, lw=0.8)
     axes.set_title(title, loc="left", fontsize=11)
     axes.set_xlabel("rounds T")
     axes.legend()

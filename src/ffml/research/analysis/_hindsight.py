@@ -60,10 +60,11 @@ def best_in_hindsight(
     although g is not; L-BFGS minimises it in double precision, and Powell's hybrid method drives
     the slope to 0 where the objective's own digits are used up.
 
-    Certificate: the dual variables ν_t, with |ν_t| <= λ, are the multiplier times a slope of
-    |·|. ``L(θ, ν) = 1/n Σ_t (f_t + ν_t gap_t)(Alg_t(θ)) - Σ_i λ_i ε_i`` is nowhere above the loss
-    of a feasible θ. Where L is convex in θ, its tangent plane at the result bounds it from below
-    on the whole ball; ``at_least`` is that bound, and ``loss - at_least`` the duality gap.
+    Certificate: the dual variables ν_t, with ``|ν_t| <= λ``, are the multiplier times a slope of
+    the absolute value. ``L(θ, ν) = 1/n Σ_t (f_t + ν_t gap_t)(Alg_t(θ)) - Σ_i λ_i ε_i`` is nowhere
+    above the loss of a feasible θ. Where L is convex in θ, its tangent plane at the result bounds
+    it from below on the whole ball; ``at_least`` is that bound, and ``loss - at_least`` the
+    duality gap.
 
     L is convex, and the bound holds, for a linear model with constraint ``dbc`` (gaps are linear
     in θ) and a method that does not adapt; also for one that adapts by one inner step with η₁

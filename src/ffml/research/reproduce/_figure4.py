@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ffml.research.reproduce._charts import LOOKS, Panel, draw_lines, legend, new_figure
+from ffml.research.reproduce._charts import HEIGHT, LOOKS, WIDTH, Panel, draw_panel
 from ffml.research.reproduce._made import Made
 from ffml.research.reproduce._setting import Setting
 from ffml.studies.efficiency import Point, rows_needed
+from ffml.studies.figures import legend, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,15 +40,16 @@ def efficiency_by_round(setting: Setting, curves: pd.DataFrame) -> Made:
     grouped = needed(curves).groupby(["data", "label", "round"], sort=False)["rows"]
     table = grouped.agg(mean="mean", std="std", reached="count", repeats="size").reset_index()
     table["standard_error"] = table.pop("std") / np.sqrt(table["reached"])
-    figure, axes = new_figure(
-        2, table["data"].nunique(), "Figure 4. Task learning efficiency", setting.note
-    )
-    for (data, lines), column in zip(table.groupby("data", sort=False), axes.T, strict=True):
+    title, columns = "Figure 4. Task learning efficiency", table["data"].nunique()
+    with panels(2, columns, (WIDTH, 2 * HEIGHT + 0.3), title, setting.note) as (figure, axes):
         top = float(curves["rows"].max()) * 1.05
-        draw_lines(column[0], Panel(str(data).capitalize(), "rows needed", lines, (-5, top)))
-        column[0].set_xlabel("round")
-        _draw_shares(column[1], lines)
-    legend(figure, [str(label) for label in table["label"].unique()])
+        for (data, lines), (above, below) in zip(
+            table.groupby("data", sort=False), axes.T, strict=True
+        ):
+            draw_panel(above, Panel(str(data).capitalize(), "rows needed", lines, (-5, top)))
+            above.set_xlabel("round")
+            _draw_shares(below, lines)
+        legend(figure)
     caption = (
         "Labelled rows of each new task (supports that grow, each part of the next) until the mean "
         f"loss is at most γ₁ = {MAX_LOSS} and |DBC| at most γ₂ = {MAX_DBC} on its validation rows; "
@@ -57,8 +59,8 @@ def efficiency_by_round(setting: Setting, curves: pd.DataFrame) -> Made:
         "reached both at all. The paper's γ₁ = 0.0005 is a mean loss divided by the number of rows "
         "once more; here thresholds are on the mean loss."
     )
-    columns = ["data", "label", "round", "mean", "standard_error", "reached", "repeats"]
-    return Made(caption, table[columns].rename(columns={"mean": "rows_needed"}), figure)
+    order = ["data", "label", "round", "mean", "standard_error", "reached", "repeats"]
+    return Made(caption, table[order].rename(columns={"mean": "rows_needed"}), figure)
 
 
 def _draw_shares(ax: "Axes", lines: pd.DataFrame) -> None:

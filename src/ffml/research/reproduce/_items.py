@@ -113,4 +113,4 @@ def make(item: Item, setting: Setting, frame: pd.DataFrame | None) -> Made:
     """Make an item, its numbers marked with the setting they come from."""
     made = item.make(setting, frame)
     marked = made.numbers.assign(setting=setting.note or "as in the paper")
-    return Made(made.caption, marked, made.figure, made.tables)
+    return made._replace(numbers=marked)

@@ -1,8 +1,15 @@
-"""What an item of the paper becomes: numbers, and a figure or tables that show them."""
+"""What an item of the paper becomes: numbers, a figure or tables that show them, and its files."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ffml.recipe.plain import to_json
+from ffml.report import markdown
+from ffml.studies.files import write_files
+from ffml.studies.pictures import figure_style, picture_bytes
+from ffml.tables.csvfile import frame_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,34 +32,69 @@ class TextTable(NamedTuple):
     names: int = 1
 
 
-@dataclass(frozen=True)
-class Made:
-    """An item, made.
+class Made(NamedTuple):
+    """An item, made."""
 
-    Args:
-        caption: what is to be seen, and how it was measured.
-        numbers: all numbers that are shown, tidy.
-        figure: of matplotlib, if it is a figure.
-        tables: if it is a table.
-    """
-
-    caption: str
-    numbers: "pd.DataFrame"
+    caption: str  # what is to be seen, and how it was measured
+    numbers: "pd.DataFrame"  # all that are shown, tidy
     figure: "Figure | None" = None
-    tables: Sequence[TextTable] = field(default_factory=tuple)
+    tables: Sequence[TextTable] = ()
 
 
-def markdown(table: TextTable) -> str:
+def as_markdown(table: TextTable) -> str:
     """Write a table as Markdown; the best of a line is bold.
 
-    >>> print(markdown(TextTable("T", ["a", "b"], [[Entry("x"), Entry("1", best=True)]])))
+    >>> print(as_markdown(TextTable("T", ["a", "b"], [[Entry("x"), Entry("1", best=True)]])))
     **T**
     <BLANKLINE>
     | a | b |
     | --- | ---: |
     | x | **1** |
     """
-    rule = ["---" if i < table.names else "---:" for i in range(len(table.header))]
-    lines = [[f"**{e.text}**" if e.best else e.text for e in line] for line in table.lines]
-    rows = [[cell.replace("|", "\\|") for cell in row] for row in (table.header, rule, *lines)]
-    return f"**{table.title}**\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    escape = markdown.escape
+    lines = [
+        [f"**{escape(e.text)}**" if e.best else escape(e.text) for e in line]
+        for line in table.lines
+    ]
+    header = [*map(escape, table.header)]
+    return f"**{table.title}**\n\n{markdown.table(header, lines, numbers_from=table.names)}"
+
+
+def write_item(folder: Path, stem: str, made: Made, facts: dict[str, Any]) -> dict[str, Any]:
+    """Write an item's files, and last its record, ``<stem>.json``, with all facts; return it."""
+    contents: dict[str, bytes | str] = {"csv": frame_text(made.numbers)}
+    if made.figure is not None:
+        with figure_style():
+            contents |= picture_bytes(made.figure, facts["title"], facts["note"])
+    if made.tables:
+        contents["md"] = _page(made, facts)
+    record = facts | {
+        "caption": made.caption,
+        "files": [f"{stem}.{kind}" for kind in contents],
+        "tables": [
+            table._asdict() | {"lines": [[e._asdict() for e in line] for line in table.lines]}
+            for table in made.tables
+        ],
+    }
+    files = {f"{stem}.{kind}": content for kind, content in contents.items()}
+    write_files(folder, files | {f"{stem}.json": to_json(record)})
+    return record
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """Read a record; None if it is not there or no record, or if one of its files is not."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        whole = "item" in record and all((path.parent / n).is_file() for n in record["files"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return record if whole else None
+
+
+def _page(made: Made, facts: dict[str, Any]) -> str:
+    """Write the tables with what is needed to read and to repeat them."""
+    note = [f"*{facts['note'][0].upper()}{facts['note'][1:]}.*"] if facts["note"] else []
+    tables = [as_markdown(table) for table in made.tables]
+    command = markdown.code(facts["command"])
+    made_by = f"{command}, {facts['date']}, ffml {facts['versions']['ffml']}."
+    return "\n\n".join([f"## {facts['title']}", *note, *tables, made.caption, made_by]) + "\n"

@@ -7,22 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from ffml.research.reproduce._setting import Setting
-from ffml.store import durable
+from ffml.studies.files import write_files
 
 PAGE = "index.html"
 
 
 def write_page(
     folder: Path, setting: Setting, facts: dict[str, Any], records: Sequence[dict[str, Any]]
-) -> Path:
-    """Write index.html from the records of items of one setting.
-
-    Args:
-        folder: where the items' files are.
-        setting: that of all records.
-        facts: ``protocol``, ``command``, ``date``, ``took``, ``cores`` and ``versions``.
-        records: of `ffml.research.reproduce._files.write_item`, in the order of the page.
-    """
+) -> None:
+    """Write index.html from the records of items of one setting, in the order of the page."""
     from jinja2 import Environment, StrictUndefined
 
     source = (
@@ -40,9 +33,7 @@ def write_page(
         "iterations": setting.document()["iterations"],
         "items": [record | {"picture": _picture(folder, record)} for record in records],
     }
-    page = folder / PAGE
-    durable.write_atomically(page, environment.from_string(source).render(context))
-    return page
+    write_files(folder, {PAGE: environment.from_string(source).render(context)})
 
 
 def _picture(folder: Path, record: dict[str, Any]) -> str:

@@ -1,8 +1,6 @@
 """From names of items to their files: compute what is missing, then draw."""
 
-import platform
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +8,19 @@ import pandas as pd
 
 from ffml.border import one_of
 from ffml.recipe.plain import plain
-from ffml.recipe.saved import versions
-from ffml.research.reproduce._files import read_record, write_item
 from ffml.research.reproduce._items import ITEMS, Item, make
+from ffml.research.reproduce._made import read_record, write_item
 from ffml.research.reproduce._page import write_page
 from ffml.research.reproduce._setting import Setting
 from ffml.runs.ownership import check_results
-from ffml.runtime import available_cores
-from ffml.studies.cells import RunSpec, Store
+from ffml.studies.cells import Store
 from ffml.studies.compare import PROTOCOLS
-from ffml.studies.jobs import Tell, place_of_work
-from ffml.studies.play import Watch, Work, check_cells, run_cells, unfinished, unwatched
+from ffml.studies.files import made_by
+from ffml.studies.play import run_missing
 
 
 class Reproduction:
-    """Items of one setting in a folder: `check`, then `compute`, then `write`.
+    """Items of one setting in a folder: `compute`, then `write`.
 
     Runs that several items need are computed once, and kept in ``cells``, so that an interrupted
     reproduction goes on where it was.
@@ -45,33 +41,17 @@ class Reproduction:
         needed.sort(key=lambda cell: len(cell.sizes))  # a run with curves is the run without
         self.cells = list({cell.key: cell for cell in needed}.values())
 
-    def unfinished(self) -> list[RunSpec]:
-        """Return the runs that are missing, or whose learning curves are."""
-        return unfinished(self.cells, self.runs)
+    def compute(self, **how: Any) -> None:
+        """Check everything, then compute what is missing.
 
-    def check(self) -> None:
-        """Refuse what cannot run before anything does; data that are missing are downloaded."""
+        Data that are missing are downloaded; nothing is written before all is checked.
+
+        Args:
+            **how: ``workers``, ``backend`` and ``watch`` of `ffml.studies.play.run_missing`.
+        """
         made_before = any(map(read_record, self.folder.glob("*.json")))
         check_results(self.folder, self.runs.folder, ours=made_before)
-        check_cells(self.unfinished())
-
-    def compute(
-        self,
-        *,
-        workers: int | None = None,
-        backend: str | None = None,
-        watch: Watch = unwatched,
-    ) -> None:
-        """Compute what is missing many at a time, see `ffml.studies.play.run_cells`."""
-        where = place_of_work(workers or available_cores(), backend)
-        work = Work(len(self.cells), lambda: len(self.unfinished()), where, self.folder)
-        with watch(work) as tell:
-            self._run(workers, backend, tell)
-
-    def _run(self, workers: int | None, backend: str | None, tell: Tell) -> None:
-        for share in self.setting.shares:  # one after the other: they are the same programs
-            cells = [c for c in self.cells if c.config.validation_fraction == share]
-            run_cells(cells, self.runs, workers=workers, backend=backend, tell=tell)
+        run_missing(self.cells, self.runs, **how)
 
     def write(self, command: str, seconds: float | None = None) -> list[dict[str, Any]]:
         """Make all items and the page; return the records of the items.
@@ -80,15 +60,10 @@ class Reproduction:
             command: that made them, to be shown.
             seconds: how long it took so far, if it is to be shown.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        common = {
+        common = made_by(command) | {
             "note": self.setting.note,
             "setting": plain(self.setting.document()),
-            "command": command,
-            "date": datetime.now(UTC).date().isoformat(),
-            "cores": available_cores(),
             "wall_seconds": seconds,
-            "versions": {"python": platform.python_version(), **versions()},
         }
         records = []
         for name, item in self.items.items():
@@ -96,7 +71,7 @@ class Reproduction:
             facts = {"item": name, "title": item.title} | common | self._effort(item)
             records.append(write_item(self.folder, self._stem(name), made, facts))
         facts = common | {
-            "protocol": f"{self.setting.protocol}: {self._protocol_summary()}",
+            "protocol": f"{self.setting.protocol}: {PROTOCOLS[self.setting.protocol].summary}",
             "took": duration(seconds) if seconds is not None else "",
         }
         write_page(self.folder, self.setting, facts, self._page_records(common["setting"]))
@@ -104,9 +79,6 @@ class Reproduction:
 
     def _stem(self, name: str) -> str:
         return f"{name}{self.setting.suffix}"
-
-    def _protocol_summary(self) -> str:
-        return PROTOCOLS[self.setting.protocol].summary
 
     def _frame(self, item: Item) -> pd.DataFrame | None:
         cells = item.cells(self.setting)

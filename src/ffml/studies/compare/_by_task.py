@@ -1,25 +1,17 @@
 """Task by task: who is treated how, and how far the tasks are apart."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
 from ffml.studies._evenness import evenness, root
-from ffml.studies.compare._summary import GROUP, MIN_VALIDATION, half_width, judged_rounds
+from ffml.studies.compare._summary import GROUP, half_width, judged_rounds
 
 
-def task_means(
-    frame: pd.DataFrame,
-    min_validation: Mapping[str, int] | int = MIN_VALIDATION,
-    part: str = "last_third",
-) -> pd.DataFrame:
-    """Sum up a task's judged rounds, whatever the seed.
+def task_means(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sum up a task's judged rounds of the last third, whatever the seed.
 
     Args:
         frame: of `Store.load`.
-        min_validation: as in `summarise_results`.
-        part: as in `summarise_results`.
 
     Returns:
         One row per label, data, validation share and task that was judged: in how many ``rounds``
@@ -27,7 +19,7 @@ def task_means(
         ``n_validation`` and of the accuracies, ``squared_gap`` (whose root is the typical gap; 0 if
         it is negative), and the others of `summarise_results`, NaN where no round defines them.
     """
-    judged = frame[judged_rounds(frame, min_validation, part)]
+    judged = frame[judged_rounds(frame)]
     place = [*GROUP, "task"]
     even, rounds, compared = evenness(judged, place, place)
     tasks = judged.groupby(place, sort=False)

@@ -1,7 +1,7 @@
 """Which cells a comparison has: methods × data sets × seeds, by a protocol."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
@@ -10,9 +10,10 @@ from ffml.border import one_of
 from ffml.methods import METHODS
 from ffml.recipe.build import SMALLEST_SCHEMA, build_for
 from ffml.recipe.config import OWN_SETTINGS, RunConfig, configure_run
+from ffml.recipe.policy import PAPERS_POLICY
 from ffml.recipe.presets import default_method
 from ffml.recipe.presets import preset as preset_settings
-from ffml.recipe.recipes import Recipe, additions, known_settings
+from ffml.recipe.recipes import Recipe, additions, known_settings, takes_policy
 from ffml.studies.cells import RunSpec
 from ffml.studies.compare._summary import MIN_VALIDATION, enough_rows
 
@@ -56,6 +57,9 @@ class Variant(NamedTuple):
     settings: Mapping[str, Any] = {}
 
 
+Choose = Callable[[str, str, Mapping[str, Any], str], Mapping[str, Any]]
+# ^ data, label, what is given, preset -> more settings of this variant on these data
+
 # What a plan decides itself, and the argument (or option) that changes it.
 _PLANNED = {
     "data": "data",
@@ -79,6 +83,7 @@ def plan(
     data_options: Mapping[str, Mapping[str, Any]] | None = None,
     fingerprints: Mapping[str, str] | None = None,
     plugins: Mapping[str, str] | None = None,
+    choose: Choose | None = None,
 ) -> list[RunSpec]:
     """List the cells of a comparison; labels are the methods' names, or those of variants.
 
@@ -97,6 +102,8 @@ def plan(
         data_options: options of data sets, or roles of a table's columns, by data.
         fingerprints: of tables, by data.
         plugins: of `ffml.recipe.plugins.load_plugins`.
+        choose: asked for settings of each variant and data set, such as
+            `ffml.studies.budget.chosen_by_search`.
 
     >>> [cell.name for cell in plan(["adult"], ["ffml", "twp"], seeds=[7])]
     ['ffml on adult, seed 7', 'twp on adult, seed 7']
@@ -121,7 +128,9 @@ def plan(
                 own |= dict(variant.settings)
                 own |= {"method": variant.method, "validation_fraction": share}
                 own |= {"data_options": options, "plugins": dict(plugins or {})}
-                config = _judged_late(configure_run(name, own, preset), own)
+                if choose is not None:
+                    own |= choose(name, variant.label, own, preset)
+                config = _judged_late(configure_run(name, own, preset, PAPERS_POLICY), own)
                 for seed in dict.fromkeys((seeds_of or {}).get(name, for_all)):
                     seeded = replace(config, seed=seed)
                     cells.append(RunSpec(variant.label, seeded, (fingerprints or {}).get(name, "")))
@@ -145,6 +154,8 @@ def known_kinds(data: str, given: Mapping[str, Any], preset_name: str) -> dict[s
     merged = preset_settings(preset_name, data, method) | dict(given)
     recipe = Recipe(method, tuple(merged.get("wrappers", ())), merged)
     own = {f.name: f.type for f in fields(RunConfig) if f.name in OWN_SETTINGS}
+    if not takes_policy(recipe):
+        del own["policy"]
     of_recipe = {name: setting.kind for name, setting in known_settings(recipe).items()}
     return own | {"wrappers": tuple[str, ...]} | of_recipe
 

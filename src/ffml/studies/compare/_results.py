@@ -1,6 +1,5 @@
 """The files that a comparison leaves: every round, the summary, and the tables to show."""
 
-import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ffml.recipe.plain import to_json
-from ffml.recipe.saved import versions
 from ffml.report.markdown import code, escape
-from ffml.runtime import available_cores
-from ffml.store import durable
 from ffml.studies.compare._by_task import summarise_tasks, task_means
 from ffml.studies.compare._figure import draw_comparison
 from ffml.studies.compare._summary import ENOUGH_ROWS, MIN_VALIDATION, paired_differences
@@ -22,6 +18,7 @@ from ffml.studies.compare._tables import (
     task_tables,
 )
 from ffml.studies.compare._tradeoff import at_equal_fairness
+from ffml.studies.files import write_files
 from ffml.tables.csvfile import frame_text
 
 RESULTS, SUMMARY, PAGE = "results.csv", "summary.csv", "summary.md"
@@ -58,40 +55,24 @@ def _how_many(seeds: Mapping[str, int]) -> str:
     return f"{usual} seed{'s' if usual > 1 else ''}" + (f" ({', '.join(others)})" if others else "")
 
 
-def results_document(
-    summary: pd.DataFrame, equal: pd.DataFrame, tasks: pd.DataFrame, facts: Mapping[str, Any]
+def write_results(
+    folder: Path, frame: pd.DataFrame, summary: pd.DataFrame, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return summary.json: how the numbers came about, and the numbers."""
+    """Write all files from the rounds and their summary; return what summary.json says."""
+    equal = at_equal_fairness(frame)
+    by_task = task_means(frame)
+    tasks = summarise_tasks(by_task)
     most = summary.groupby("data", sort=False)["seeds"].max()
-    return {
+    document = {
         **facts,
         "measured": how_measured({str(data): int(seeds) for data, seeds in most.items()}),
-        "versions": {"python": platform.python_version(), **versions()},
-        "cores": available_cores(),
         "summary": summary.to_dict("records"),
         "equal_fairness": equal.to_dict("records"),
         "tasks": tasks.to_dict("records"),
     }
-
-
-def write_results(
-    folder: Path, frame: pd.DataFrame, summary: pd.DataFrame, facts: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Write all files, each of them whole or not at all; return what summary.json says.
-
-    Args:
-        folder: where to.
-        frame: of `Store.load`.
-        summary: of `summarise_results`.
-        facts: what else to keep, such as ``command``, ``date`` and ``wall_seconds``.
-    """
-    equal = at_equal_fairness(frame)
-    by_task = task_means(frame)
-    tasks = summarise_tasks(by_task)
-    document = results_document(summary, equal, tasks, facts)
     reference = frame["label"].iloc[0]
     differences = paired_differences(frame, reference)
-    texts = {
+    files: dict[str, str | bytes] = {
         RESULTS: frame_text(frame),
         SUMMARY: frame_text(summary),
         PAIRED: frame_text(differences),
@@ -100,12 +81,9 @@ def write_results(
         DOCUMENT: to_json(document),
         PAGE: _page(summary, differences, reference, equal, tasks, document),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        durable.write_atomically(folder / name, text)
     method_of = dict(zip(frame["label"], frame["method"], strict=True))
-    for kind, picture in draw_comparison(summary, method_of).items():
-        durable.write_atomically(folder / f"{FIGURE}.{kind}", picture)
+    pictures = draw_comparison(summary, method_of)
+    write_files(folder, files | {f"{FIGURE}.{kind}": data for kind, data in pictures.items()})
     return document
 
 

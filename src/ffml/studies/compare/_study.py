@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +15,8 @@ from ffml.studies.cells import RunSpec, Store
 from ffml.studies.compare._protocols import plan
 from ffml.studies.compare._results import write_results
 from ffml.studies.compare._summary import summarise_results
-from ffml.studies.jobs import check_backend, place_of_work
-from ffml.studies.play import Watch, Work, check_cells, run_cells, unfinished, unwatched
+from ffml.studies.files import made_by
+from ffml.studies.play import Watch, run_missing, unwatched
 from ffml.tables import open_table
 
 
@@ -48,24 +47,15 @@ def compare_methods(
         watch: returns a context in which cells are computed, with what is told of each.
     """
     start = time.perf_counter()
-    check_backend(backend, jobs)
     store = Store(out / "cells")
-    check_results(out, store.folder)
-    missing = unfinished(cells, store)
-    check_cells(missing)
-    jobs = min(jobs or available_cores(), max(len(missing), 1))
-    where = place_of_work(jobs, backend)
-    work = Work(len(cells), lambda: len(unfinished(cells, store)), where, store.folder)
-    with watch(work) as tell:
-        run_cells(missing, store, workers=jobs, backend=backend, tell=tell)
+    check_results(out, store.folder, ours=(out / "tuned").is_dir())
+    computed = run_missing(cells, store, workers=jobs, backend=backend, watch=watch)
     frame = store.load(cells)
     summary = summarise_results(frame)
-    facts = {
-        "command": command,
-        "date": datetime.now(UTC).date().isoformat(),
-        "jobs": jobs if backend is None else backend,
+    facts = made_by(command) | {
+        "jobs": backend or jobs or available_cores(),
         "runs": len(cells),
-        "computed": len(missing),
+        "computed": len(computed),
         "wall_seconds": time.perf_counter() - start,
         "cell_seconds": store.seconds(cells),
     }

@@ -67,10 +67,9 @@ def summarise_results(
         NaN: a metric without a defined round, the spread of a single seed. ``seconds`` is a seed's
         total over all of its rounds.
     """
-    means, counts = by_seed_means(frame, min_validation, part)
-    rounds = counts.groupby(level=GROUP, sort=False).sum()
-    table = _over_seeds(means, rounds=rounds)
     judged = judged_rounds(frame, min_validation, part)
+    means, counts = by_seed_means(frame, judged)
+    table = _over_seeds(means, rounds=counts.groupby(level=GROUP, sort=False).sum())
     numbers = judged.groupby([frame[name] for name in GROUP], sort=False).sum().rename("judged")
     compared = evenness(frame[judged], GROUP, GROUP)[2].rename("comparison")
     table = _rooted(table).join(numbers, on=GROUP).join(compared, on=GROUP)
@@ -79,12 +78,7 @@ def summarise_results(
     return table[[*GROUP, "metric", *columns]].astype({"seeds": int, "rounds": int, "judged": int})
 
 
-def paired_differences(
-    frame: pd.DataFrame,
-    reference: str | None = None,
-    min_validation: Mapping[str, int] | int = MIN_VALIDATION,
-    part: str = "last_third",
-) -> pd.DataFrame:
+def paired_differences(frame: pd.DataFrame, reference: str | None = None) -> pd.DataFrame:
     """Subtract one method's mean from those of the others, seed by seed.
 
     Methods that share a seed share tasks, order and splits, and so most of the noise: their
@@ -93,8 +87,6 @@ def paired_differences(
     Args:
         frame: of `Store.load`.
         reference: the label that the others are compared with; by default the first one.
-        min_validation: as in `summarise_results`.
-        part: as in `summarise_results`.
 
     Returns:
         One row per other label, data, validation share and metric: ``mean`` of (other - reference)
@@ -103,7 +95,7 @@ def paired_differences(
     """
     labels = list(dict.fromkeys(frame["label"]))
     chosen = one_of("label", reference or labels[0], {label: label for label in labels})
-    means, _ = by_seed_means(frame, min_validation, part)
+    means, _ = by_seed_means(frame)
     others = means.drop(index=chosen, level="label")
     of_chosen = means[means.index.get_level_values("label") == chosen].droplevel("label")
     beside = of_chosen.reindex(others.index.droplevel("label"))
@@ -115,7 +107,9 @@ def paired_differences(
 
 
 def judged_rounds(
-    frame: pd.DataFrame, min_validation: Mapping[str, int] | int, part: str
+    frame: pd.DataFrame,
+    min_validation: Mapping[str, int] | int = MIN_VALIDATION,
+    part: str = "last_third",
 ) -> pd.Series:
     """Mark the rounds of a part that were judged on enough rows."""
     least = frame["data"].map(lambda data: enough_rows(data, min_validation))
@@ -123,10 +117,10 @@ def judged_rounds(
 
 
 def by_seed_means(
-    frame: pd.DataFrame, min_validation: Mapping[str, int] | int, part: str
+    frame: pd.DataFrame, judged: pd.Series | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Sum up each metric over a seed's judged rounds; also return how many rounds that were."""
-    judged = judged_rounds(frame, min_validation, part)
+    judged = judged_rounds(frame) if judged is None else judged
     metrics = [name for name in frame if name not in _NO_METRIC and not _SKIPPED.search(str(name))]
     values = frame[metrics].astype(float).where(judged)  # what is not judged is undefined
     seeds = [frame[name] for name in (*GROUP, "seed")]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ffml.border import one_of
 from ffml.studies._evenness import root
-from ffml.studies.compare._summary import MIN_VALIDATION, by_seed_means, half_width
+from ffml.studies.compare._summary import by_seed_means, half_width
 
 FAIRNESS = ("typical_gap", "dp_of_ceiling", "eo_of_ceiling", "dp", "eo")
 EQUAL, LESS_FAIR, FAIRER = "as fair", "less fair", "fairer"
@@ -18,9 +18,6 @@ def at_equal_fairness(
     frame: pd.DataFrame,
     method: str | None = None,
     fairness: str = "typical_gap",
-    accuracy: str = "balanced_accuracy",
-    min_validation: Mapping[str, int] | int = MIN_VALIDATION,
-    part: str = "last_third",
 ) -> pd.DataFrame:
     """Compare a method with others where they are as fair as it is.
 
@@ -38,9 +35,6 @@ def at_equal_fairness(
         method: whose variants are compared; by default the method of the first row.
         fairness: the metric that is to be equal: typical_gap (of which less is fairer),
             dp_of_ceiling, eo_of_ceiling, dp or eo.
-        accuracy: the metric that is compared.
-        min_validation: as in `summarise_results`.
-        part: as in `summarise_results`.
 
     Returns:
         One row per data set, validation share, other method with at least two variants, and variant
@@ -52,11 +46,11 @@ def at_equal_fairness(
     one_of("fairness", fairness, dict.fromkeys(FAIRNESS))
     method = method or str(frame["method"].iloc[0])
     method_of = dict(zip(frame["label"], frame["method"], strict=True))
-    means, _ = by_seed_means(frame, min_validation, part)
+    means, _ = by_seed_means(frame)
     place = ["data", "validation"]
     of_gaps = fairness == "typical_gap"  # gaps are as large as their squares, and those average
     evenness = -means["squared_gap"] if of_gaps else means[fairness]
-    points = pd.concat([evenness, means[accuracy]], axis=1)
+    points = pd.concat([evenness, means["balanced_accuracy"]], axis=1)
     groups: Any = points.groupby(level=place, sort=False)
     rows = [
         {"data": data, "validation": validation, **row}

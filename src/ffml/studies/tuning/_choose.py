@@ -34,7 +34,7 @@ def summarise_settings(frame: pd.DataFrame) -> pd.DataFrame:
     """Sum up a seed's rounds, then average over seeds.
 
     Args:
-        frame: of `ChunkStore.load`.
+        frame: of `load_search`.
 
     Returns:
         One row per setting (the index): the mean over seeds of each of `METRICS`, under ``…_se``
@@ -67,7 +67,7 @@ def ranked(frame: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     Whether two can be told apart is a question of their difference, seed by seed.
 
     Args:
-        frame: of `ChunkStore.load`.
+        frame: of `load_search`.
         rule: what is asked.
 
     Returns:
@@ -96,15 +96,10 @@ def ranked(frame: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
 
 def _shortfall(ratios: np.ndarray, times: np.ndarray, rule: Rule) -> np.ndarray:
-    """Add up what the mean ratios miss of their targets.
+    """Add up what mean ratios ``(settings, RATIOS, seeds)`` miss of their targets.
 
-    Args:
-        ratios: (settings, `RATIOS`, seeds), NaN where undefined.
-        times: (seeds, draws) how often each seed counts in each draw.
-        rule: its targets.
-
-    Returns:
-        (settings, draws), NaN where a draw has no seed with a ratio.
+    ``times`` ``(seeds, draws)`` says how often a seed counts in a draw. Returns ``(settings,
+    draws)``, NaN where a draw has no seed with a ratio.
     """
     known = np.isfinite(ratios)
     with np.errstate(invalid="ignore"):
@@ -117,14 +112,3 @@ def _by_seed(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     even, counts, _ = evenness(frame, ["setting"], ["setting", "seed"])
     means = frame.groupby(["setting", "seed"])[["balanced_accuracy", "collapsed"]].mean()
     return means.join(even), counts
-
-
-def pareto_optimal(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Mark the points that no other one beats in one number without losing in the other.
-
-    >>> pareto_optimal(np.array([1.0, 2.0, 2.0, 3.0, np.nan]), np.array([3.0, 2.0, 1.0, 0.0, 9.0]))
-    array([ True,  True, False,  True, False])
-    """
-    at_least = (first >= first[:, None]) & (second >= second[:, None])  # [i, j]: j as good as i
-    beaten = at_least & ((first > first[:, None]) | (second > second[:, None]))
-    return ~beaten.any(1) & np.isfinite(first) & np.isfinite(second)

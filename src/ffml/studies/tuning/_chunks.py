@@ -10,11 +10,11 @@ import numpy as np
 
 from ffml.base import Schema
 from ffml.border import at_least
-from ffml.studies.compare import RunSpec
-from ffml.studies.tuning._names import number_settings
+from ffml.report.numbers import counted
+from ffml.studies.cells import RunSpec, Store
 from ffml.studies.tuning._program import Values, bytes_for_one, traceable
 from ffml.studies.tuning._search import Search
-from ffml.studies.tuning._store import ChunkStore
+from ffml.studies.tuning._space import number_settings
 
 MOST_SETTINGS = 64  # more at once gain little
 MOST_BYTES = 2**30
@@ -36,8 +36,12 @@ class Chunk(NamedTuple):
     @property
     def name(self) -> str:
         """What people call it."""
-        settings = f"{len(self.cells)} setting{'' if len(self.cells) == 1 else 's'}"
-        return f"seed {self.seed}, {settings} at once"
+        return f"seed {self.seed}, {counted(len(self.cells), 'setting')} at once"
+
+    @property
+    def stem(self) -> str:
+        """What the names of its files begin with."""
+        return self.cells[0].stem
 
     @property
     def size(self) -> int:
@@ -47,26 +51,20 @@ class Chunk(NamedTuple):
 
 def unfinished_chunks(
     search: Search,
-    store: ChunkStore,
+    store: Store,
     schema: Schema,
     most: int | None = None,
     num_devices: int | None = None,
 ) -> list[Chunk]:
     """List what the store does not have yet, program by program and seed by seed.
 
-    Args:
-        search: what to try.
-        store: where results are kept.
-        schema: of the stream.
-        most: settings at a time; by default as many as fit in 1 GiB, and no more than 64.
-        num_devices: that share a chunk; by default all that there are.
+    At most ``most`` settings are a chunk: by default as many as fit in 1 GiB, and no more than 64.
     """
     at_least(1, chunk=1 if most is None else most)
-    finished = store.finished()
     chunks: list[Chunk] = []
     for program, numbers in enumerate(_programs(search, schema)):
         missing = {
-            seed: [i for i in numbers.members if search.cell(i, seed).key not in finished]
+            seed: [i for i in numbers.members if not store.finished(search.cell(i, seed))]
             for seed in search.seeds
         }
         count = max(map(len, missing.values()))

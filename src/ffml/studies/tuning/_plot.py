@@ -5,24 +5,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ffml.report.pictures import picture_bytes
+from ffml.studies.compare import trade_off_curve
 from ffml.studies.figures import BLUE, GREY, ORANGE, RED, legend, panels
-from ffml.studies.tuning._choose import Rule, pareto_optimal
+from ffml.studies.pictures import picture_bytes
+from ffml.studies.tuning._choose import Rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def draw_trade_off(table: pd.DataFrame, rule: Rule, title: str) -> dict[str, bytes]:
-    """Draw balanced accuracy against DP/ceiling and against EO/ceiling.
+    """Draw accuracy against DP and EO over their ceilings; return bytes by file format.
 
-    Args:
-        table: of `ranked`; its first row is the chosen setting.
-        rule: its targets are drawn as lines.
-        title: what was tried, and on what.
-
-    Returns:
-        The picture's bytes by file format, "svg" and "png".
+    The first row of the table is the chosen setting; the rule's targets are lines.
     """
     with panels(1, 2, (9.5, 4.4), sharey=True) as (figure, grid):
         left, right = grid[0]
@@ -38,8 +33,9 @@ def _draw_panel(axes: "Axes", table: pd.DataFrame, metric: str, target: float, n
     fairness = table[metric].to_numpy(float)
     accuracy = table["balanced_accuracy"].to_numpy(float)
     reached = table["shortfall"].to_numpy(float) <= 0
-    best = pareto_optimal(fairness, accuracy)
-    line = np.flatnonzero(best)[np.argsort(fairness[best])]
+    known = np.flatnonzero(np.isfinite(fairness + accuracy))
+    points = list(zip(fairness[known], accuracy[known], strict=True))
+    line = known[trade_off_curve(points)] if points else known
     axes.axvline(target, color=GREY, lw=1, ls=(0, (4, 3)), zorder=1, label="target")
     axes.plot(
         fairness[line], accuracy[line], color=ORANGE, lw=1.4, zorder=2, label="best trade-offs"

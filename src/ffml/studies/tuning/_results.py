@@ -1,18 +1,14 @@
 """The files that a search leaves: all settings, the chosen one and why, and the trade-off."""
 
-import platform
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ffml.recipe.plain import to_json
-from ffml.recipe.saved import versions
-from ffml.runtime import available_cores
-from ffml.store import durable
+from ffml.studies.files import write_files
 from ffml.studies.tuning._choose import METRICS, Rule
 from ffml.studies.tuning._plot import draw_trade_off
 from ffml.studies.tuning._search import Search, Span
@@ -30,24 +26,13 @@ def write_search(
     rule: Rule,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Write all files, each of them whole or not at all; return what chosen.json says.
-
-    Args:
-        folder: where to.
-        search: what was tried.
-        span: the rounds that judged.
-        table: of `ranked`.
-        rule: what the choice went by.
-        facts: what else to keep, such as ``command`` and ``seconds``.
-    """
+    """Write all files from what `ranked` returned; return what chosen.json says."""
     document = chosen_document(search, span, table, rule, facts)
     files: dict[str, str | bytes] = {SETTINGS: settings_csv(search, table)}
     pictures = draw_trade_off(table, rule, _title(search, span))
     files |= {f"{PICTURE}.{kind}": data for kind, data in pictures.items()}
     files[CHOSEN] = to_json(document)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, data in files.items():
-        durable.write_atomically(folder / name, data)
+    write_files(folder, files)
     return document
 
 
@@ -79,9 +64,6 @@ def chosen_document(
             "settings_tried": len(table),
             "settings_that_reach_the_targets": int((table["shortfall"] <= 0).sum()),
             "settings_as_fair_as_the_fairest": int(table["as_fair"].sum()),
-            "date": datetime.now(UTC).date().isoformat(),
-            "versions": {"python": platform.python_version(), **versions()},
-            "cores": available_cores(),
         },
         "measured": {
             name: {"mean": float(best[name]), "standard_error": float(best[f"{name}_se"])}

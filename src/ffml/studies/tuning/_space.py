@@ -4,13 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ffml.base import FFMLError
 from ffml.border import at_least, one_of
-from ffml.studies.tuning._names import number_settings
 
 Axes = Mapping[str, Sequence[Any]]  # setting -> values
 
@@ -48,6 +47,7 @@ SPACES: dict[str, Space] = {
             "penalty": (1.0, 3.0, 10.0),
             "exponent": (0.5, 0.7),
             "gradient_bound": (1.0, 3.0),
+            "inverse_l2": (0.1, 1.0, 10.0),
         },
     ),
     # Appendix "Experiment details": the lists of η₁, η₂ and λ₁; of δ it prints 50 and 60 only.
@@ -68,10 +68,6 @@ SPACES: dict[str, Space] = {
 
 def space_axes(space: str, kinds: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
     """Return the part of a named space that a recipe has.
-
-    Args:
-        space: a key of `SPACES`.
-        kinds: of `ffml.studies.compare.known_kinds`.
 
     >>> list(space_axes("paper", {"lr": float, "radius": float}))
     ['lr']
@@ -145,3 +141,43 @@ def _between(rng: np.random.Generator, value: Any, axis: Sequence[Any]) -> Any:
     positive = [v for v in axis if v is not None and v > 0]
     low, high = math.log(min(positive)), math.log(max(positive))
     return float(f"{math.exp(rng.uniform(low, high)):.3g}")
+
+
+# What decides how settings are measured must be the same for all of them.
+MEASURING = {
+    "data": "give it as DATA",
+    "data_options": "give it with DATA",
+    "method": "use --method",
+    "seed": "use --seeds",
+    "rounds": "use --set rounds=N",
+    "min_ratio": "use --set",
+    "validation_fraction": "use --set",
+    "augment_to": "use --set",
+    "judge_from": "the middle third of the rounds judges",
+    "judge_min_rows": "use --min-validation",
+}
+
+
+def number_settings(kinds: Mapping[str, Any]) -> frozenset[str]:
+    """Name the settings that are numbers, so that one compiled program takes any value of them.
+
+    All others (words, flags, counts) change the program.
+
+    >>> sorted(number_settings({"lr": float, "radius": float | None, "num_steps": int}))
+    ['lr', 'radius']
+    >>> sorted(number_settings({"max_gap": tuple[float, ...] | None, "judge_from": float}))
+    ['max_gap']
+    """
+    return frozenset(n for n, kind in kinds.items() if n not in MEASURING and _is_number(kind))
+
+
+def check_name(name: str, kinds: Mapping[str, Any], method: str) -> None:
+    """Refuse what cannot be tuned."""
+    if name in MEASURING:
+        raise FFMLError(f"'{name}' is the same for all settings tried; {MEASURING[name]}")
+    one_of(f"setting of {method}", name, {n: n for n in kinds if n not in MEASURING})
+
+
+def _is_number(kind: Any) -> bool:
+    """Tell ``float``, ``tuple[float, ...]`` and either ``| None`` from all others."""
+    return kind is float or any(map(_is_number, get_args(kind)))

@@ -1,7 +1,7 @@
 """A whole search: which settings, computed where they are missing, one chosen, in files."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,19 +10,20 @@ import pandas as pd
 from ffml.border import one_of
 from ffml.methods import METHODS
 from ffml.recipe.sources import is_table
+from ffml.report.numbers import counted
 from ffml.runs.ownership import check_results
+from ffml.studies.cells import Store
 from ffml.studies.compare import known_kinds
-from ffml.studies.jobs import check_backend
+from ffml.studies.files import made_by
+from ffml.studies.jobs import HERE, check_backend
+from ffml.studies.play import Watch, Work, run_and_keep, run_cells, unfinished, unwatched
 from ffml.studies.tuning._choose import Rule, ranked
 from ffml.studies.tuning._chunks import Chunk, unfinished_chunks
-from ffml.studies.tuning._play import Progress, run_chunks
+from ffml.studies.tuning._play import ChunkPlayer
 from ffml.studies.tuning._results import write_search
 from ffml.studies.tuning._search import SEEDS, Search, Span, check_search, plan_search
 from ffml.studies.tuning._space import SPACES, draw_settings, grid_settings, space_axes
-from ffml.studies.tuning._store import ChunkStore
 from ffml.tables import open_table
-
-Watch = Callable[[Span, list[Chunk]], AbstractContextManager[Progress]]
 
 
 class Tuned(NamedTuple):
@@ -40,7 +41,7 @@ def tune_settings(
     chunk: int | None = None,
     backend: str | None = None,
     command: str = "",
-    watch: Watch = lambda span, chunks: nullcontext(lambda kind, chunk, at: None),
+    watch: Watch = unwatched,
 ) -> Tuned:
     """Compute what is missing and choose. Nothing is written before everything is checked.
 
@@ -54,16 +55,46 @@ def tune_settings(
         watch: returns a context in which chunks are computed, with what is told of each.
     """
     check_backend(backend)
-    store = ChunkStore(out / "chunks")
+    store = Store(out / "chunks")
     check_results(out, store.folder)
     span = check_search(search)
-    devices = None if backend is None else 1
-    chunks = unfinished_chunks(search, store, span.schema, chunk, devices)
-    with watch(span, chunks) as tell:
-        run_chunks(chunks, store, backend=backend, progress=tell)
-    table = ranked(store.load(search.cells), rule)
-    facts = {"command": command, "seconds": store.seconds(search.cells)}
+    cells = [replace(cell, last=span.last) for cell in search.cells]
+    chunks = []
+    if span.together:
+        devices = None if backend is None else 1
+        chunks = unfinished_chunks(search, store, span.schema, chunk, devices)
+    words = _words(search, span, chunks, len(unfinished(cells, store)))
+    work = Work(words, len(cells), lambda: len(unfinished(cells, store)), store.folder)
+    with watch(work) as tell:
+        if span.together:
+            run_and_keep(ChunkPlayer(), chunks, store, backend=backend or HERE, tell=tell)
+        else:
+            run_cells(cells, store, backend=backend, tell=tell)
+    table = ranked(load_search(store, search), rule)
+    facts = made_by(command) | {"seconds": store.seconds(search.cells)}
     return Tuned(table, write_search(out, search, span, table, rule, facts))
+
+
+def load_search(store: Store, search: Search) -> pd.DataFrame:
+    """Return one row per run and judged round: `Store.load` with a ``setting``, its number."""
+    frame = store.load(search.cells).query("n_validation > 0").astype({"label": int})
+    return frame.rename(columns={"label": "setting"})
+
+
+def _words(search: Search, span: Span, chunks: Sequence[Chunk], left: int) -> str:
+    """Say what is tried, how it is judged, and what is left to compute."""
+    runs = len(search.cells)
+    kept = f", {runs - left} of {runs} runs finished already" if left < runs else ""
+    programs = counted(len({chunk.program for chunk in chunks}), "program")
+    jobs = f"{counted(len(chunks), 'chunk')} of {programs}" if span.together else f"{left} runs"
+    return (
+        f"{counted(len(search.settings), 'setting')} of {search.method} "
+        f"({', '.join(search.names)}) × {counted(len(search.seeds), 'seed')}{kept}; "
+        f"to compute: {jobs}\n"
+        f"judged in rounds {span.first} to {span.last} of {span.rounds} with at least "
+        f"{search.min_validation} validation rows, seeds {search.seed_words}; "
+        "tables report later rounds and other seeds (of the same tasks)"
+    )
 
 
 def plan_space(

@@ -26,17 +26,18 @@ def _whole(inspection: Inspection) -> list[str]:
         f"{inspection.name}: {_many(overall.rows, 'row')} in {_many(len(sizes), 'task')} of "
         f"{min(sizes):,} to {max(sizes):,} rows (median {np.median(sizes):,.0f}), "
         f"{_many(len(inspection.features), 'feature')}.",
-        f"Label {inspection.label!r}: {_percent(overall.positive_rate)} positive.",
+        f"Label {inspection.label!r}: {_percent(overall.positive_rate)} favourable"
+        f"{f' ({inspection.favourable})' if inspection.favourable else ''}.",
     ]
     if overall.unlabelled:
         lines.append(
             f"{_many(overall.unlabelled, 'row')} without a label: people to be decided about; "
-            "shares of positive labels are of the others."
+            "shares of favourable labels are of the others."
         )
     for group in overall.groups:
         lines.append(
             f"{group.column}={group.group}: {group.rows / overall.rows:.1%} of the rows, "
-            f"{_percent(group.positive_rate)} of them positive."
+            f"{_percent(group.positive_rate)} of them favourable."
         )
     if inspection.dropped_rows:
         dropped = _many(inspection.dropped_rows, "row")
@@ -52,7 +53,7 @@ def _tasks(inspection: Inspection) -> list[str]:
         )
         lines.append(
             f"  {number}. {task.name}: {_many(task.rows, 'row')}, {_percent(task.positive_rate)} "
-            f"positive; rows (positive) by group: {groups}"
+            f"favourable; rows (favourable) by group: {groups}"
         )
     if (rest := len(inspection.tasks) - MAX_TASKS) > 0:
         lines.append(f"  ... and {rest:,} more (--json lists all)")
@@ -94,7 +95,7 @@ def _gap(inspection: Inspection) -> list[str]:
     if hidden:
         lines.append(f"In {_many(hidden, 'task')}, no gap between groups can be shown at all.")
     lines.append(
-        "  (95 % confidence, 80 % power: 2.80 √(p(1−p)(1/n₁+1/n₀)), p the share of positive "
+        "  (95 % confidence, 80 % power: 2.80 √(p(1−p)(1/n₁+1/n₀)), p the share of favourable "
         f"labels, n₁ and n₀ the rows compared; {share}.)"
     )
     return lines

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from ffml.base import FFMLError
-from ffml.tables._labels import MAX_GROUPS, needs_positive
+from ffml.tables._labels import MAX_GROUPS, must_say_positive
 from ffml.tables._time import UNCLEAR, parse_time, time_texts
 from ffml.tables._values import role_texts
 from ffml.tables.sources._source import BATCH_ROWS, Source
@@ -122,7 +122,7 @@ def guess_roles(
     if not groups:
         groups = (fill("sensitive", "sensitive (whose groups are compared)"),)
     label = label or fill("label", "the label")
-    if label in looks and positive is None and needs_positive(looks[label].values):
+    if label in looks and positive is None and must_say_positive(label, looks[label].values):
         questions.append(Question("positive", "favourable", looks[label].values))
     task = task or source.task
     if task is None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream, Task
+from ffml.tables._labels import adverse_warning
 from ffml.tables._order import empty_warning
 from ffml.tables.inspection._changes import RepeatFit, changed_units
 from ffml.tables.inspection._mistakes import (
@@ -82,6 +83,7 @@ class Inspection:
     overall: TaskSummary
     tasks: tuple[TaskSummary, ...]
     mistakes: tuple[str, ...]
+    favourable: str = ""  # the favourable outcome in the user's words
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -122,6 +124,7 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         *changed_units(some_rows, columns),
         *spelling_warnings(schema, columns),
         *stray_warnings(columns),
+        *adverse_warning(schema.label, _favourable(stream) or None),
         *protected_warning(column.name for column in columns),
         *repeats.finish(),
         *empty_warning([task.name for task in summaries]),
@@ -136,7 +139,13 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         overall=_summary("all tasks", total, schema, validation_fraction),
         tasks=tuple(summaries),
         mistakes=tuple(mistakes),
+        favourable=_favourable(stream) and f"{schema.label} = {_favourable(stream)}",
     )
+
+
+def _favourable(stream: Stream) -> str:
+    labels: dict[str, int] = getattr(stream, "labels", {})
+    return next((text for text, code in labels.items() if code), "")
 
 
 def _counts(task: Task, schema: Schema) -> np.ndarray:
@@ -166,7 +175,10 @@ def _summary(name: str, counts: np.ndarray, schema: Schema, fraction: float) -> 
     if unlabelled == rows:
         problems.append("no label is known yet")
     else:
-        problems += [f"no row of label {label}" for label in (0, 1) if not own[label]]
+        kinds = ("another label than the favourable one", "the favourable label")
+        problems += [
+            f"no row of {kind}" for kind, rows in zip(kinds, own, strict=False) if not rows
+        ]
     problems += [f"no row of {g.column}={g.group}" for g in groups if not g.rows]
     gaps = [
         detectable_gap(rate or 0.0, g.rows * fraction, (rows - g.rows) * fraction)

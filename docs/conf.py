@@ -1,0 +1,48 @@
+"""How Sphinx builds the site: ``make docs``."""
+
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from written import write_pages
+
+project, author, copyright = "FFML", "The FFML developers", "The FFML developers"
+release = version = installed("ffml")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "snippets"]
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "html_image"]
+# Links into the repository are followed by a test; two rooms have a `Round`.
+suppress_warnings = ["myst.xref_missing", "ref.python"]
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+# scikit-learn makes these by itself, with references to its own glossary.
+REQUESTS = [f"set_{name}_request" for name in ("fit", "partial_fit", "predict", "predict_proba")]
+REQUESTS += ["set_score_request", "set_decision_function_request", "set_predict_log_proba_request"]
+autodoc_default_options = {"members": True, "exclude-members": ",".join(REQUESTS)}
+napoleon_use_ivar = True  # or fields that are documented twice are described twice
+copybutton_exclude = ".linenos, .gp"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "FFML"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": True,
+    "navigation_with_keys": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+def setup(app):
+    """Write the pages that come from the program itself before anything is read."""
+    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir)))

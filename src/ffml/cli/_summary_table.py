@@ -1,0 +1,47 @@
+"""What ends a run: the answer, and the rates by group."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ffml.metrics.phrases import UNDEFINED, known
+from ffml.metrics.words import now_lines
+from ffml.report.answer import decided_words, sentences
+from ffml.report.notes import useless_warning
+
+
+def show_now(console: Console, summary: dict[str, Any], due: str = "") -> None:
+    """Print what happened in the newest round, and the past in three lines."""
+    for line in now_lines(summary["answer"], due):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def show_summary(console: Console, summary: dict[str, Any]) -> None:
+    """Print the answer in words, and the rates by group as a table."""
+    console.print()
+    for sentence in sentences(summary):
+        console.print(sentence, highlight=False, markup=False)
+    decided = decided_words(summary)
+    for column in summary["answer"]["notions"][0]["columns"]:
+        for fact in column["facts"]:
+            console.print(_rates(fact, decided))
+    if warning := useless_warning(summary):
+        console.print(f"warning: {warning}", style="yellow", highlight=False, soft_wrap=True)
+
+
+def _rates(fact: dict[str, Any], decided: str) -> Table:
+    """Write people, rate and impact ratio of each group, the lowest first."""
+    table = Table(header_style="bold")
+    table.add_column(escape(fact["column"]), overflow="fold")
+    for name in ("people", decided, "of 100", "impact ratio"):
+        table.add_column(escape(name), justify="right")
+    groups = sorted(fact["groups"], key=lambda one: one["rate"] if known(one["rate"]) else 2.0)
+    highest = max((one["rate"] for one in groups if known(one["rate"])), default=0.0)
+    for one in groups:
+        ratio = f"{one['rate'] / highest:.3f}" if highest and known(one["rate"]) else UNDEFINED
+        share = f"{100 * one['rate']:.1f}" if known(one["rate"]) else UNDEFINED
+        counts = f"{one['people']:,}", f"{one['positives']:,}"
+        table.add_row(escape(one["group"]), *counts, share, ratio)
+    return table

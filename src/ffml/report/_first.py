@@ -1,0 +1,189 @@
+"""The first screen: title, verdict, the answer as one would say it, and a table of numbers."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ffml import metrics
+from ffml.base import Ratio
+from ffml.metrics import phrases, words
+from ffml.metrics.labels import why_unmeasured
+from ffml.metrics.phrases import in_points, known
+from ffml.report._view import RunView
+from ffml.report._words import data_name
+from ffml.report.answer import MOST_GROUPS, rate
+from ffml.report.numbers import UNDEFINED, counted, listed
+
+_PERIODS = {
+    r"\d{4}": "year",
+    r"\d{4}-Q\d": "quarter",
+    r"\d{4}-\d{2}": "month",
+    r"\d{4}-W\d{2}": "week",
+    r"\d{4}-\d{2}-\d{2}": "day",
+}
+
+
+def title(run: RunView) -> str:
+    """Name the run by what was decided about whom."""
+    columns = [str(c.get("name")) for c in run.config.get("data", {}).get("sensitive") or []]
+    what = run.summary["answer"]["favourable"] or "decisions"
+    name = re.sub(r"\.(csv|parquet|json|xlsx)(\.gz)?$", "", data_name(run))
+    return f"{name}: {what}{f', by {listed(columns)}' if columns else ''}"
+
+
+def span(run: RunView) -> str:
+    """Say from when to when, or how many tasks.
+
+    Tasks whose names are dates are times.
+    """
+    tasks = run.rounds.text("task")
+    return f"{tasks[0]} to {tasks[-1]}" if unit(tasks) != "task" and len(tasks) > 1 else ""
+
+
+def unit(tasks: Sequence[str]) -> str:
+    """Tell what a task is by the names of tasks.
+
+    >>> unit(["2024-01", "2024-02"]), unit(["Cuba", "Laos"])
+    ('month', 'task')
+    """
+    for pattern, name in _PERIODS.items():
+        if tasks and all(re.fullmatch(pattern, task) for task in tasks):
+            return name
+    return "task"
+
+
+def verdicts(run: RunView) -> list[dict[str, str]]:
+    """Return each notion's verdict with the answer in sentences, all from the same object."""
+    return [
+        {
+            "asked": phrases.asked_words(notion["notion"], phrases.bound_of(notion)),
+            "verdict": notion["verdict"] or "",
+            "kind": (notion["verdict"] or "none").replace(" ", "-"),
+            "headline": headline(run, notion),
+            "because": " ".join(_because(run, notion)),
+        }
+        for notion in run.summary["answer"]["notions"]
+    ]
+
+
+def headline(run: RunView, notion: Mapping[str, Any]) -> str:
+    """Say the fact as one would say it: how long, which rates, how far apart, what was allowed."""
+    answer, fact = run.summary["answer"], notion["fact"]
+    if fact is None or not known(fact["gap"]):
+        return words.fact_sentence(answer, notion)
+    tasks = run.rounds.text("task")
+    long = f"{'In' if unit(tasks) == 'task' else 'Over'} {counted(len(tasks), unit(tasks))}"
+    needs = "labelled" if fact["label"] is not None else "people"
+    over = f"{long} with {answer[needs]:,} {'labels' if needs == 'labelled' else 'people'}"
+    return f"{over}, {words.rates_words(fact, answer['favourable'])}. {_apart(notion)}"
+
+
+def _apart(notion: Mapping[str, Any]) -> str:
+    fact, bound = notion["fact"], phrases.bound_of(notion)
+    column = next(c for c in notion["columns"] if c["column"] == fact["column"])
+    four_fifths = f"the lowest rate was {in_points(fact['ratio'])} % of the highest"
+    if isinstance(bound, Ratio):
+        return (
+            f"You asked for {100 * bound.least:g} %; {four_fifths}{_rule(column['ratio'], ' %')}."
+        )
+    gap = f"{in_points(fact['gap'])} points{_rule(column['pooled'], '')}"
+    if bound is None:
+        return f"The gap was {gap}; {four_fifths}."
+    return f"You allowed {phrases.limit_words(notion)}; the gap was {gap}."
+
+
+def _rule(found: Mapping[str, Any], unit: str) -> str:
+    """Say between which ends the rule lies."""
+    found = found.get("so_far", found)
+    if not known(found["low"]) or not known(found["high"]):
+        return ""
+    ends = f"{in_points(found['low'])} to {in_points(found['high'])}{unit}"
+    return f" (of more people like these: {ends})"
+
+
+def _because(run: RunView, notion: Mapping[str, Any]) -> list[str]:
+    """Say why this is the verdict, and what the alarm says."""
+    said = []
+    if notion["verdict"] is not None:
+        said.append(words.rule_sentence(run.summary["answer"], notion))
+    if (alarm := notion["alarm"]) is not None and notion["fact"] is not None:
+        said.append(words.alarm_sentence(alarm, phrases.limit_words(notion)))
+    return said
+
+
+def open_points(run: RunView) -> list[str]:
+    """Say who was to be decided favourably, and what is not known: labels, who was not compared."""
+    answer = run.summary["answer"]
+    said = [
+        one for n in answer["notions"] for one in words.compared_sentences(n, answer["by_task"])
+    ]
+    data = run.config.get("data", {}).get("summary")
+    about = [words.policy_sentence(answer), words.labels_sentence(answer)]
+    return list(dict.fromkeys([*filter(None, [*about, data and f"Data: {data}."]), *said]))
+
+
+def policy(run: RunView) -> list[str]:
+    """Say who was to be approved, how often that was right, and how extreme decisions are."""
+    said = (words.policy_sentence, words.right_sentence, words.extremes_sentence)
+    return [text for sentence in said if (text := sentence(run.summary["answer"]))]
+
+
+def beside(run: RunView) -> dict[str, Any]:
+    """Put rates, gap and accuracy beside those without fairness and those of the data."""
+    answer, free = run.summary["answer"], run.summary.get("without_fairness")
+    notion = answer["notions"][0]
+    name = (notion["fact"] or notion["columns"][0])["column"]
+    groups, counts = next(c.groups for c in run.columns if c.name == name), run.counts[name]
+    small = next(c["small"] for c in notion["columns"] if c["column"] == name)
+    compared = [i for i, group in enumerate(groups) if group not in small]
+    columns = {"These decisions": _numbers(answer, counts.sum(0), compared)}
+    if free:
+        table = run.without[name].sum(0) if name in run.without else None
+        columns["The same learner without fairness"] = _numbers(free, table, compared)
+    for other in run.beside:
+        theirs = _numbers(other.summary["answer"], other.counts[name].sum(0), compared)
+        columns[str(other.config.get("method"))] = theirs
+    if not why_unmeasured(counts) and answer["labelled"]:
+        columns["The data (labels)"] = _numbers(_of_labels(answer), _labels(counts), compared)
+    decided = phrases.were_decided(answer["favourable"]).removeprefix("were ")
+    shown = compared if len(compared) <= MOST_GROUPS else []
+    heads = [f"{decided[0].upper()}{decided[1:]}, of 100"]
+    heads += [f"… of 100 {groups[i]}" for i in shown]
+    heads += [f"Gap by {name}, points", "Lowest rate in % of the highest (four-fifths: 80)"]
+    heads += ["Accuracy", "Balanced accuracy"]
+    rows = zip(heads, *(_cells(one, len(shown)) for one in columns.values()), strict=True)
+    return {"columns": list(columns), "rows": list(rows)}
+
+
+def _labels(counts: np.ndarray) -> np.ndarray:
+    """Return counts as if everybody with a label had been decided about by it."""
+    known = metrics.labelled(counts).sum((0, 3))  # (k, label)
+    table = np.zeros((len(known), 2, 2), int)
+    table[:, 0, 0], table[:, 1, 1] = known[:, 0], known[:, 1]
+    return table
+
+
+def _of_labels(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what labels show; beside accuracy, that of the best decision for everybody."""
+    constant = f"{rate(answer['constant_accuracy'])} with one decision for all"
+    return {"positive_share": answer["label_share"], "note": constant, "balanced_accuracy": None}
+
+
+def _numbers(
+    found: Mapping[str, Any], table: np.ndarray | None, compared: Sequence[int]
+) -> dict[str, Any]:
+    rates = [] if table is None else metrics.selection_rates(table)[list(compared)].tolist()
+    told = [one for one in rates if known(one)]
+    low, high = (min(told), max(told)) if len(told) > 1 else (np.nan, np.nan)
+    ratio = low / high if high else np.nan
+    return {**found, "rates": rates, "gap": high - low, "ratio": ratio}
+
+
+def _cells(found: Mapping[str, Any], shown: int) -> list[str]:
+    rates = found["rates"][:shown] or [np.nan] * shown
+    numbers = [found["positive_share"], *rates, found["gap"], found["ratio"]]
+    cells = [in_points(one) for one in numbers]
+    cells += [found.get("note") or rate(found["accuracy"]), rate(found["balanced_accuracy"])]
+    return [UNDEFINED if cell == phrases.UNDEFINED else cell for cell in cells]

@@ -1,0 +1,84 @@
+"""The demo: starts from nothing, lives through the service's own doors, leaves nothing."""
+
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ffml.base import FFMLError
+from ffml.service.app import create_app
+from ffml.service.demo import month_table
+from ffml.service.server import Server
+
+
+def test_the_office_approves_men_more_often_and_more_so_than_papers_tell():
+    people = pd.concat([month_table(number, seed=100) for number in range(1, 41)])
+    rates = people.groupby("sex")["approved"].agg(lambda label: (label == "yes").mean())
+    assert 0.2 < rates["men"] - rates["women"] < 0.3
+    middling = people[people["income"].between(2500, 3000) & people["years_employed"].between(5, 9)]
+    alike = middling.groupby("sex")["approved"].agg(lambda label: (label == "yes").mean())
+    assert 0.03 < alike["men"] - alike["women"] < 0.2
+    assert people["applicant"].is_unique and people["month"].nunique() == 40
+    assert month_table(3).equals(month_table(3)) and not np.isnan(people["debt"]).any()
+
+
+def test_it_starts_from_nothing_moves_and_leaves_nothing(tmp_path):
+    command = [sys.executable, "-m", "ffml", "serve", "--demo", "--port", "0"]
+    environment = os.environ | {"TMPDIR": str(tmp_path), "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    del environment["DISPLAY"], environment["WAYLAND_DISPLAY"]  # no browser is opened
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+    ) as demo:
+        try:
+            page = re.search(r"http://\S+", demo.stdout.readline())[0]
+            with urllib.request.urlopen(page) as reply:
+                assert reply.status == 200
+            [ledger] = tmp_path.glob("ffml-demo-*/made-up-lender/run.db")
+            assert by_later_versions(ledger)
+        finally:
+            os.killpg(demo.pid, signal.SIGINT)  # as Ctrl-C does: all processes at once
+        _, errors = demo.communicate(timeout=60)
+    assert "Traceback" not in errors
+    assert demo.returncode == 0, errors
+    assert not [*tmp_path.glob("ffml-demo-*")]
+
+
+def by_later_versions(ledger):
+    """Count the people whom a version decided about that learned from labels that came later."""
+    question = "select count(*) from decisions where version > 4"
+    with closing(sqlite3.connect(ledger)) as raw:
+        for _ in range(600):
+            [(people,)] = raw.execute(question).fetchall()
+            if people:
+                return people
+            time.sleep(0.1)
+
+
+def test_what_to_serve_is_said_once(refuses):
+    refuses("or --demo", "serve")
+    refuses("or --demo", "serve", "--demo", "runs/loans")
+    refuses("127.0.0.1 only", "serve", "--demo", "--host", "0.0.0.0")
+
+
+def test_a_port_that_is_taken_is_named():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(FFMLError, match=f"port {port} .*choose another --port"):
+            Server(create_app({}), "127.0.0.1", port, print)
