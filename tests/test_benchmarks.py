@@ -57,6 +57,10 @@ SMALL = {
         r"(?s)updates of 40 rows.*change.*single decisions.*ledger: .* 290 decisions, sound: True",
     ),
     "benchmarks/first_result.py": (["--repeats", "1", "--only", "help"], r"--help \| warm \| \d"),
+    "benchmarks/one_sided.py": (
+        ["--small", "--seeds", "0"],
+        r"\| 1 in 20 \| .* \| \d+\.\d ± nan \|",
+    ),
     "benchmarks/outer_iteration.py": (
         ["--small", "--repeats", "1", "--json", "b.json"],
         r"(?s)ffml, paper's recipe \| 1 device .*bare JAX.*written: b.json",
@@ -93,6 +97,14 @@ SMALL = {
         ],
         r"\| fairlearn \| ",
     ),
+    "benchmarks/service.py": (
+        ["--singles", "16", "--batches", "2", "--rows", "50", "--taught", "30"],
+        r"(?s)in process .*no ledger, batches.*beside learning .*in the ledger; sound: True",
+    ),
+    "benchmarks/service_kills.py": (
+        ["--kills", "1", "--clients", "2", "--pause", "0.5"],
+        r"(?s)SQLite: 1 kills.* 0 lost or changed, 0 people twice.*sound; replay: equal",
+    ),
     "scripts/draw_concepts.py": (["--out", "."], "wrote concept_alarm.svg"),
     "benchmarks/switches.py": (
         ["--small", "--seeds=0", "--tasks=6", "--rows=40", "--method=twp", "--how=abrupt"],
@@ -109,7 +121,7 @@ ELSEWHERE = {"scripts/build_data.py": "datasets/test_datasets.py"}  # has a test
 
 def test_no_script_is_left_out():
     found = {f"{folder}/{p.name}" for folder in FOLDERS for p in (ROOT / folder).glob("*.py")}
-    imported = {f"benchmarks/{name}.py" for name in ("asked", "once", "streams")}
+    imported = {f"benchmarks/{name}.py" for name in ("asked", "http_load", "once", "streams")}
     assert found == {*SMALL, *ELSEWHERE, *imported}
     for script, test in ELSEWHERE.items():
         assert Path(script).stem in (ROOT / "tests" / test).read_text(encoding="utf-8")

@@ -77,14 +77,14 @@ def test_verdicts_on_a_ratio(rates, people, rounds, expected):
 
 def test_what_a_verdict_follows_from():
     unknown, so_far, to_come = Interval(np.nan, np.nan), Interval(0.0, 0.045), Interval(0.0, 0.05)
-    kept = Evidence(0.05, 0.04, so_far, to_come, within=0.04, alarm=False)
+    kept = Evidence(0.05, 0.04, so_far, to_come, typical=0.04, alarm=False)
     assert verdict(kept) == KEPT
     for change, told in (
         ({"fact": 0.051}, UNCLEAR),
         ({"fact": np.nan}, UNCLEAR),
         ({"to_come": Interval(0.0, 0.051)}, SO_FAR),
         ({"to_come": unknown}, SO_FAR),
-        ({"to_come": unknown, "within": 0.051}, UNCLEAR),
+        ({"to_come": unknown, "typical": 0.051}, UNCLEAR),
         ({"to_come": unknown, "so_far": Interval(0.0, 0.051)}, UNCLEAR),
         ({"to_come": unknown, "so_far": unknown}, UNCLEAR),
         ({"measurable": False}, UNMEASURABLE),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import compare, reproduce, serve, tune
+from ffml.cli import compare, export, reproduce, serve, tune
 from ffml.cli._audit import audit
 from ffml.cli._data import check, inspect, predict
 from ffml.cli._later import label, update
@@ -46,7 +46,15 @@ def common(
 
 COMMANDS = (
     *(start, run, update, label, decide, report, verify, replay, forget, promote),
-    *(serve.serve, serve.token, upgrade, compare.compare, reproduce.reproduce, tune.tune),
+    *(
+        serve.serve,
+        serve.token,
+        export.export,
+        upgrade,
+        compare.compare,
+        reproduce.reproduce,
+        tune.tune,
+    ),
     *(inspect, predict, check, audit, datasets, methods, notions),
 )
 for command in COMMANDS:

@@ -76,14 +76,13 @@ def audit(
         audit_decisions,
         audit_document,
         audit_folder,
-        check_limits,
         write_audit,
     )
     from ffml.audit.gate import EXIT_CODES, verdict
     from ffml.tables import DecisionRoles, read_decisions
 
     limits = Limits(max_gap, notion, min_dp, min_eo, min_ratio)
-    check_limits(limits, labelled=label is not None)
+    limits.refuse_misuse(labelled=label is not None)
     source = _open(data, query)
     decision, groups = _required(decision, sensitive, source)
     roles = DecisionRoles(

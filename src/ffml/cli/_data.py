@@ -182,5 +182,5 @@ def check(
         typer.echo(json.dumps(to_document(findings), indent=2))
     else:
         for finding in findings:
-            typer.echo(f"{finding.answer}: {finding.sentence()}")
+            typer.echo(f"{finding.answer}: {finding.words}")
     raise typer.Exit(EXIT_CODES[verdict(findings)])

@@ -15,7 +15,7 @@ from ffml.metrics._gaps import NOTIONS, pairs
 from ffml.metrics._statistics import Compared, PooledRatio, compared
 
 TAIL = 0.025
-KINDS = ("pooled", "long_run", "typical")
+KINDS = ("pooled", "by_people", "long_run", "typical")
 LARGE = 200  # people of each group, from which on a task's gap is to be kept by the task itself
 
 
@@ -32,8 +32,8 @@ def measures(
         by_task: False: all rows are one population, and there are no tasks to come.
 
     Returns:
-        ``pooled``, ``long_run``, ``typical``, ``large`` (the typical gap of large tasks) and
-        ``ratio``: each a value, ``low`` and ``high``; of all people also ``so_far``.
+        `KINDS`, ``large`` (the typical gap of large tasks) and ``ratio``: each a value, ``low`` and
+        ``high``; what is weighed by people also has them ``so_far``.
     """
     found, tail = compared(tables, names, notion), TAIL / max(count, 1)
     large = compared(tables * (tables.sum((2, 3), keepdims=True) >= LARGE), names, notion)
@@ -43,7 +43,7 @@ def measures(
     result["large"] = _largest(large, "typical", names) | _ends(large, "typical", tail, True)
     values = [one.ratio.value for one in found if np.isfinite(one.ratio.value)]
     result["ratio"] = {"value": min(values, default=np.nan)} | _ends(found, "ratio", tail, by_task)
-    for kind in ("pooled", "ratio"):
+    for kind in ("pooled", "by_people", "ratio"):
         result[kind]["so_far"] = _ends(found, kind, tail, False)
     return result
 

@@ -4,7 +4,7 @@ The four-fifths rule speaks of a ratio. It is taken of pooled counts: ratios of 
 low by chance on few rows, and their mean stays so however many rounds there are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +60,7 @@ class Compared(NamedTuple):
     pooled: Estimate  # difference of the rates of all people: a fact; its interval is not
     typical: Typical  # the size within a round
     long_run: Estimate  # mean of the signed gaps within rounds: opposite ones cancel
+    by_people: Estimate  # the same, each round weighed by its people
     ratio: PooledRatio
     rounds: int  # in how many rounds both have two people or more
 
@@ -158,12 +159,19 @@ def compared(tables: np.ndarray, group_names: Sequence[str] | None, notion: str)
     for name, label, place in comparisons(tables.shape[1], group_names, notion):
         selected, sizes = (part[..., place] for part in side_counts(tables, label))  # (2, T)
         gaps = RoundGaps(*(part[:, place] for part in round_gaps(tables, label)))
-        within = (_typical(gaps), _long_run(gaps, selected, sizes))
-        pooled, ratio = NOTHING, PooledRatio(np.nan, NOTHING)
-        if (sizes.sum(1) > 0).all():
-            pooled, ratio = _pooled(selected, sizes), _ratio(selected, sizes)
-        rounds = int(np.isfinite(gaps.square).sum())
-        found.append(Compared(name, pooled, *within, ratio, rounds))
+        rate = (selected.sum() + 1) / (sizes.sum() + 2)
+        both = (sizes.sum(1) > 0).all()
+        found.append(
+            Compared(
+                name,
+                pooled=_pooled(selected, sizes) if both else NOTHING,
+                typical=_typical(gaps),
+                long_run=_mean(gaps, long_run_weights, rate),
+                by_people=_mean(gaps, lambda rows: rows, rate),
+                ratio=_ratio(selected, sizes) if both else PooledRatio(np.nan, NOTHING),
+                rounds=int(np.isfinite(gaps.square).sum()),
+            )
+        )
     return found
 
 
@@ -195,7 +203,7 @@ def _ratio(selected: np.ndarray, sizes: np.ndarray) -> PooledRatio:
     return PooledRatio(float(exact.min() / exact.max()), log)
 
 
-def _long_run(gaps: RoundGaps, selected: np.ndarray, sizes: np.ndarray) -> Estimate:
+def _mean(gaps: RoundGaps, weigh: Callable[[np.ndarray], np.ndarray], rate: float) -> Estimate:
     """Return the weighted mean of the signed gaps.
 
     Chance is that of one rate for all rounds, ``p(1-p)/e``. The rate of a round would not do: where
@@ -205,8 +213,8 @@ def _long_run(gaps: RoundGaps, selected: np.ndarray, sizes: np.ndarray) -> Estim
     if not known.any():
         return NOTHING
     gap, rows = gaps.gap[known], gaps.rows[known]
-    share = _shares(long_run_weights(rows))
-    rate, mean = (selected.sum() + 1) / (sizes.sum() + 2), float(share @ gap)
+    share = _shares(weigh(rows))
+    mean = float(share @ gap)
     return estimate(mean, share * (gap - mean), share, float(share**2 @ (rate * (1 - rate) / rows)))
 
 

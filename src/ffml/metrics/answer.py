@@ -148,7 +148,7 @@ def _notion(
     if bound is None:
         return result
     most = 1 - bound.least if isinstance(bound, Ratio) else bound
-    so_far = _widest([_of_all(column, bound)["so_far"] for column in columns], bool(why))
+    so_far = _widest([one for c in columns for one in _so_far(c, bound)], bool(why))
     to_come = _widest([one for c in columns for one in _to_come(c, bound)], bool(why))
     told = verdict(
         Evidence(
@@ -156,7 +156,7 @@ def _notion(
             fact=_rule.largest(apart),
             so_far=Interval(so_far["low"], so_far["high"]),
             to_come=Interval(to_come["low"], to_come["high"]),
-            within=max((_as_it_stands(column, bound) for column in columns), default=0.0),
+            typical=max((_typical_without(column, bound) for column in columns), default=0.0),
             alarm=alarm is not None and alarm["round"] is not None,
             measurable=why != SELECTIVE_WORDS,
         )
@@ -179,17 +179,12 @@ def _apart(fact: Mapping[str, Any], bound: Bound) -> float:
     return 1 - fact["ratio"] if isinstance(bound, Ratio) else fact["gap"]
 
 
-def _of_all(column: Mapping[str, Any], bound: Bound) -> dict[str, Any]:
-    """Return what all people show, as how far apart: of tasks to come, and so far."""
-    if not isinstance(bound, Ratio):
-        found = column["pooled"]
-        return found | {"so_far": found["so_far"] | {"value": found["value"]}}
-    ratio = column["ratio"]
-    both = [
-        {"value": 1 - ratio["value"], "low": 1 - one["high"], "high": 1 - one["low"]}
-        for one in (ratio, ratio["so_far"])
-    ]
-    return both[0] | {"so_far": both[1]}
+def _so_far(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
+    """Return what more people of these tasks would show: all of them pooled, and within tasks."""
+    if isinstance(bound, Ratio):
+        return [_turned(column["ratio"]["so_far"] | {"value": column["ratio"]["value"]})]
+    kinds = ("pooled", "by_people") if column["judged_by_task"] else ("pooled",)
+    return [column[kind]["so_far"] | {"value": column[kind]["value"]} for kind in kinds]
 
 
 def _to_come(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
@@ -198,24 +193,28 @@ def _to_come(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
     A gap within small tasks can hardly be told from chance, so the typical gap is to be kept in
     large tasks, if there are enough; it is found not to be in tasks of any size.
     """
-    found = [_of_all(column, bound)]
-    if not isinstance(bound, Ratio) and column["judged_by_task"]:
+    if isinstance(bound, Ratio):
+        return [_turned(column["ratio"])]
+    found = [column["pooled"]]
+    if column["judged_by_task"]:
         typical, large = column["typical"], column["large"]
         found += [column["long_run"], large] if np.isfinite(large["high"]) else [column["long_run"]]
         found.append({"value": typical["value"], "low": typical["low"], "high": -1.0})
     return found
 
 
-def _as_it_stands(column: Mapping[str, Any], bound: Bound) -> float:
-    """Return the long-run gap, or the typical one if that is larger and has no interval."""
+def _turned(ratio: Mapping[str, float]) -> dict[str, float]:
+    """Return a ratio as how far apart rates are."""
+    return {"value": 1 - ratio["value"], "low": 1 - ratio["high"], "high": 1 - ratio["low"]}
+
+
+def _typical_without(column: Mapping[str, Any], bound: Bound) -> float:
+    """Return the typical gap of large tasks, or of all, where it has no interval; else 0."""
     if isinstance(bound, Ratio) or not column["judged_by_task"]:
         return 0.0
-    typical = column["typical"]
-    shown = [
-        column["long_run"]["value"],
-        np.nan if np.isfinite(typical["high"]) else typical["value"],
-    ]
-    return float(np.nan_to_num(_rule.largest(shown)))
+    large = column["large"]
+    shown = large if np.isfinite(large["value"]) else column["typical"]
+    return float(np.nan_to_num(shown["value"])) if np.isnan(shown["high"]) else 0.0
 
 
 def _bounds(bound: Bound) -> dict[str, float | None]:

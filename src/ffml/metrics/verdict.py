@@ -5,9 +5,9 @@ For a notion and its bound there are three times:
 - *now*: the newest period, a fact;
 - *so far*: everybody decided about. The fact is the largest difference between any two groups, all
   people pooled. The rule behind it has two intervals. One is about more people of the tasks that
-  were: chance alone, so that any number of tasks will do. The other is about tasks to come: of the
-  pooled gap and, where people of different groups meet within tasks, of the long-run and the
-  typical gap. It needs several tasks that do not merely go on as the one before;
+  were, pooled and, where people of different groups meet within tasks, within tasks: chance alone,
+  so that any number of tasks will do. The other is about tasks to come: of the pooled, the long-run
+  and the typical gap. It needs several tasks that do not merely go on as the one before;
 - *ever*: the alarm, that some period broke the bound. Once raised it stands.
 
 The verdict follows, the first that applies:
@@ -16,8 +16,8 @@ The verdict follows, the first that applies:
 - **cannot be measured**: it needs labels, and who has one depends on the decision;
 - **kept**: the fact is within the bound, and so is all of the interval about tasks to come;
 - **kept so far**: the fact is within the bound, and so is all of the interval about more people of
-  these tasks; of those to come it cannot be told. No gap that is shown without an interval is
-  beyond the bound, and no long-run gap;
+  these tasks; of those to come it cannot be told. A typical gap without an interval is within the
+  bound as well;
 - **cannot be told yet**: all else.
 """
 
@@ -44,7 +44,7 @@ class Evidence(NamedTuple):
     fact: float  # how far it is among the people decided about
     so_far: Interval  # the rule, with more people of the tasks that were
     to_come: Interval  # the rule, in tasks to come
-    within: float  # the largest gap within tasks that is shown as it stands
+    typical: float  # the typical gap where it has no interval
     alarm: bool  # some period was further than allowed
     measurable: bool = True  # False: labels depend on the decision
 
@@ -67,7 +67,7 @@ def verdict(found: Evidence) -> str:
         return UNCLEAR
     if found.to_come.high <= most:
         return KEPT
-    return SO_FAR if max(found.so_far.high, found.within) <= most else UNCLEAR
+    return SO_FAR if max(found.so_far.high, found.typical) <= most else UNCLEAR
 
 
 def more_people(most: float, value: float, high: float, people: int) -> int | None:

@@ -23,8 +23,6 @@ from ffml.metrics.phrases import (
 )
 from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR
 
-_MORE = "with more people"
-
 
 def rates_words(fact: Mapping[str, Any], favourable: str) -> str:
     """Write the rates of a column's groups, of many the highest and the lowest."""
@@ -66,15 +64,16 @@ def fact_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
 def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
     """Say of the rule behind the fact: kept, kept so far, not kept, or what can be told."""
     verdict, limit, rule = notion["verdict"], limit_words(notion), notion["rule"]
+    here = f"with more people of {'these tasks' if answer['by_task'] else 'the same kind'}"
     if verdict == NOT_KEPT:
-        return f"Not kept: {_why_not(notion)}."
+        return f"Not kept: {_why_not(notion, here)}."
     if verdict == KEPT:
-        whose = "in these tasks and in those to come" if answer["by_task"] else _MORE
+        whose = "in these tasks and in those to come" if answer["by_task"] else here
         return f"Kept: {whose}, {_within(notion, rule)}."
     if verdict == SO_FAR:
-        here = f"Kept so far: {_MORE} of these tasks, {_within(notion, rule['so_far'])}."
-        return f"{here} Of tasks to come it cannot be told yet: {_why_unclear(notion, rule)}."
-    why = _why_unclear(notion, rule["so_far"], beyond=_is_beyond(notion))
+        told = f"Kept so far: {here}, {_within(notion, rule['so_far'])}."
+        return f"{told} Of tasks to come it cannot be told yet: {_why_unclear(notion, rule)}."
+    why = _why_unclear(notion, rule["so_far"], f"{here}, ", _is_beyond(notion))
     return f"Whether the rule behind it keeps {limit} {verdict}: {why}."
 
 
@@ -87,12 +86,12 @@ def _within(notion: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
     return f"{said} with 95 % confidence"
 
 
-def _why_not(notion: Mapping[str, Any]) -> str:
+def _why_not(notion: Mapping[str, Any], here: str) -> str:
     """Name the first ground that there is."""
     rule, by_ratio = notion["rule"], notion.get("min_ratio") is not None
     most = 1 - notion["min_ratio"] if by_ratio else notion["max_gap"]
     for low, whose in (
-        (rule["so_far"]["low"], f"{_MORE} of these tasks"),
+        (rule["so_far"]["low"], here),
         (rule["low"], "in tasks to come"),
     ):
         if known(low) and low > most:
@@ -113,7 +112,7 @@ def _is_beyond(notion: Mapping[str, Any]) -> bool:
 
 
 def _why_unclear(
-    notion: Mapping[str, Any], interval: Mapping[str, Any], beyond: bool = False
+    notion: Mapping[str, Any], interval: Mapping[str, Any], whose: str = "", beyond: bool = False
 ) -> str:
     """Say what can be told, and what it would take to tell more."""
     if notion["unmeasured"]:
@@ -123,10 +122,14 @@ def _why_unclear(
             f"that takes {MIN_TASKS} tasks or more, none with most of the people, that do not"
             " merely go on as the one before"
         )
-    said, more = _within(notion, interval), interval["more_people"]
+    said, more = whose + _within(notion, interval), interval["more_people"]
     if more:
         return f"{said}; for {limit_words(notion)}, about {more:,} more people"
-    within = "; but within tasks it is larger" if not beyond and _is_told(notion, interval) else ""
+    within = (
+        "; but the typical gap within tasks is larger"
+        if not beyond and _is_told(notion, interval)
+        else ""
+    )
     return f"{'chance alone may have made the fact; ' if beyond else ''}{said}{within}"
 
 

@@ -10,6 +10,7 @@ from ffml import metrics
 from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked, column_alarms
 from ffml.metrics.phrases import asked_words, in_points, were_decided
+from ffml.metrics.rates import Z, wilson
 from ffml.report._scores import calibration
 from ffml.report._view import RunView, Score
 from ffml.report.charts import (
@@ -26,7 +27,6 @@ from ffml.report.charts import (
 )
 from ffml.report.numbers import percent, points
 
-Z = 1.96
 MOST_INPUTS = 8
 Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
 
@@ -90,20 +90,6 @@ def evidence_pictures(
                 )
             )
     return drawn
-
-
-def wilson(chosen: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's 95 % interval of a rate; NaN of nobody.
-
-    >>> low, high = wilson(np.array([50]), np.array([100]))
-    >>> low.round(2).tolist(), high.round(2).tolist()
-    ([0.4], [0.6])
-    """
-    people = np.where(people > 0, people, np.nan)
-    rate, weight = chosen / people, Z**2 / people
-    middle = (rate + weight / 2) / (1 + weight)
-    reach = np.sqrt(rate * (1 - rate) * weight + weight**2 / 4) / (1 + weight)
-    return middle - reach, middle + reach
 
 
 def rates_picture(

@@ -21,8 +21,8 @@ def change_sentences(summary: Mapping[str, Any]) -> list[str]:
     free, favourable = summary.get("without_fairness"), summary["answer"]["favourable"]
     moved = (summary.get("moved") or {}).items()
     said = [_without_sentence(free)] if free else []
-    if blind := summary.get("blindness"):
-        said.append(_blindness_sentence(blind))
+    if blindness := summary.get("blindness"):
+        said.append(_blindness_sentence(blindness))
     return said + [_moved_sentence(column, groups, favourable) for column, groups in moved]
 
 

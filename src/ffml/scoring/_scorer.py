@@ -1,5 +1,6 @@
 """What a batch of rows needs to be decided about, found once and sent to wherever the rows are."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,18 +34,24 @@ class Scorer:
 
     def decide(self, x: np.ndarray) -> Decisions:
         """Decide about people by their encoded features."""
-        if self.rule is None:
-            apply, params = self.model.apply, self.model.params
-            x = self.model.standardised(x)
-            return _decisions(predict_rows(lambda rows: plain(apply(params, rows)), x))
-        from ffml.online.decide import decide_by
-
-        return _decisions(decide_by(self._loop, self.rule, x))
+        return _decisions(_predicted(self, x))
 
     @cached_property
     def preprocessor(self) -> Preprocessor:
         """How a table's columns become features."""
         return preprocessor_of(self.model)
+
+    @cached_property
+    def cut(self) -> float:
+        """The probability from which on a decision is positive if no gap is bounded.
+
+        Found on one row that is always the same, so that it has the same digits at every door.
+        """
+        row = np.zeros((1, self.preprocessor.width))
+        said = _predicted(self, row)
+        p, free = (float(np.asarray(part)[0]) for part in (said.probability, said.unpriced))
+        p = min(max(p, 1e-6), 1 - 1e-6)
+        return round(1 / (1 + math.exp(free - math.log(p / (1 - p)))), 6)
 
     @cached_property
     def _loop(self) -> "Loop":
@@ -99,6 +106,15 @@ def score(
         with one_thread():
             decisions = scorer.decide(scorer.preprocessor.transform(batch.select(names)))
         yield type(batch).from_pydict(decided_columns(decisions, batch, keep))
+
+
+def _predicted(scorer: Scorer, x: np.ndarray) -> Prediction:
+    if scorer.rule is None:  # by θ alone
+        model, apply = scorer.model, scorer.model.apply
+        return predict_rows(lambda rows: plain(apply(model.params, rows)), model.standardised(x))
+    from ffml.online.decide import decide_by
+
+    return decide_by(scorer._loop, scorer.rule, x)
 
 
 def _decisions(said: Prediction) -> Decisions:
