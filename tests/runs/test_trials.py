@@ -39,6 +39,9 @@ ONE_SIDED = [[[0, 60], [0, 40], [100, 0]]] * 2  # labels of those approved only
         ([trial([40, 41], apart(0.3, 0.6), even())], 0.05, "would be 0.300 apart"),
         ([trial([40, 41], apart(0.3, 0.6), even())], Ratio(0.8), "would be 0.500 apart"),
         ([trial([40, 41], apart(0.46, 0.54), apart(0.4, 0.6))], 0.05, ""),  # less than before
+        ([trial([60, 40], even(), apart(0.3, 0.6))], 0.05, ""),  # labels are biased, so errors too
+        ([trial([60, 40], apart(0.4, 0.6), apart(0.2, 0.7))], 0.05, ""),  # mends some of it
+        ([trial([60, 40], apart(0.48, 0.5), apart(0.47, 0.51))], 0.05, "60 errors"),  # all within
         ([trial([10, 20], ONE_SIDED, ONE_SIDED, 200)], 0.05, "labels depend on the decision"),
         ([trial([20, 10], even(), even()), trial([5, 30], even(), even())], 0.05, ""),
     ],

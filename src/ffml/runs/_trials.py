@@ -7,9 +7,10 @@ both decide about its people once more. The newest is promoted when, over all tr
 promotion,
 
 - there are at least `LEAST_LABELLED` people with labels, and labels do not depend on the decision;
-- it makes no more errors than the version that decides;
+- it makes no more errors than the version that decides, or that one's gap is beyond the bound and
+  its own is narrower: where labels are biased, who keeps the bound differs from them more often;
 - the bound is expected to hold: its gap is within the bound, or not wider than that of the version
-  that decides, and what the trials tell of the rule behind it is not "not kept".
+  that decides; where it is not narrower, the trials do not say "not kept" of the rule behind it.
 """
 
 from collections.abc import Sequence
@@ -81,15 +82,17 @@ def refusal(
     mine, theirs = ({c.name: _tables(rows, i, c.name) for c in columns} for i in (0, 1))
     if label_shares(theirs[columns[0].name]).selective:
         return "labels depend on the decision, so that errors cannot be compared"
-    errors = np.sum([row["errors"] for row in rows], 0)
-    if errors[0] > errors[1]:
-        return f"the newest makes {errors[0]} errors about {labelled} people, it {errors[1]}"
     found, other = (answer(tables, columns, asked) for tables in (mine, theirs))
+    mends = False
     for new, old, (notion, bound) in zip(found["notions"], other["notions"], asked, strict=False):
-        gaps = [_apart(one, bound) for one in (new, old)]
+        gap, before = _apart(new, bound), _apart(old, bound)
         most = 1 - bound.least if isinstance(bound, Ratio) else bound
-        if new["verdict"] == NOT_KEPT or gaps[0] > max(most, gaps[1]):
-            return f"{notion} would be {gaps[0]:.3f} apart, {most:.3f} are allowed"
+        if gap > max(most, before) or (new["verdict"] == NOT_KEPT and gap >= before):
+            return f"{notion} would be {gap:.3f} apart, {most:.3f} are allowed"
+        mends = mends or gap < before > most
+    errors = np.sum([row["errors"] for row in rows], 0)
+    if errors[0] > errors[1] and not mends:
+        return f"the newest makes {errors[0]} errors about {labelled} people, it {errors[1]}"
     return ""
 
 

@@ -138,11 +138,6 @@ class Reader:
         with self._reading() as connection:
             return _looks.by_time(connection, start, by)
 
-    def newest(self, most: int) -> list[_looks.NewestRow]:
-        """Return the newest decisions, the last one first."""
-        with self._reading() as connection:
-            return _looks.newest(connection, most)
-
     def waiting(self, most: int) -> list[_looks.WaitingRow]:
         """Return the newest tasks that lack labels, the last one first."""
         with self._reading() as connection:
