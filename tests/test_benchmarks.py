@@ -57,6 +57,10 @@ SMALL = {
         r"(?s)updates of 40 rows.*change.*single decisions.*ledger: .* 290 decisions, sound: True",
     ),
     "benchmarks/first_result.py": (["--repeats", "1", "--only", "help"], r"--help \| warm \| \d"),
+    "benchmarks/one_sided.py": (
+        ["--small", "--seeds", "0"],
+        r"\| 1 in 20 \| .* \| \d+\.\d ± nan \|",
+    ),
     "benchmarks/outer_iteration.py": (
         ["--small", "--repeats", "1", "--json", "b.json"],
         r"(?s)ffml, paper's recipe \| 1 device .*bare JAX.*written: b.json",

@@ -5,7 +5,7 @@ import numpy as np
 from ffml.base import Array
 
 # What a draw is for. Numbers are part of what a seed means: add new ones at the end.
-SPLIT, SUPPORT, KEEP, DRAW, ROTATE, UNLABELLED, ORDER = range(7)
+SPLIT, SUPPORT, KEEP, DRAW, ROTATE, UNLABELLED, ORDER, FILL = range(8)
 
 
 def draws(seed: int, round_: int, purpose: int) -> np.random.Generator:

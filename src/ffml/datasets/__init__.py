@@ -43,11 +43,11 @@ def load(
     """
     dataset = find(name)
     parameters = inspect.signature(dataset.load).parameters
-    known = set(parameters) - {"seed", "data_home"}
-    if unknown := sorted(set(options) - known):
-        takes = ", ".join(sorted(known)) or "no options"
+    own = set(parameters) - {"seed", "data_home"}
+    if unknown := sorted(set(options) - own):
+        takes = ", ".join(sorted(own)) or "no options"
         raise FFMLError(f"data set {name!r} has no option {unknown[0]!r}; it takes {takes}")
-    refuse_other_kinds(options, {name: parameters[name].annotation for name in known})
+    refuse_other_kinds(options, {name: parameters[name].annotation for name in own})
     if not dataset.shipped:
         options["data_home"] = data_home
     return dataset.load(seed=seed, **options)

@@ -41,9 +41,9 @@ def load(
     frame["month-day"] = frame["month"] + "-" + frame["day_of_week"]
     frame["subscribed"] = frame["y"] == "yes"
     frame["married"] = (frame["marital"] == "married").map({False: "no", True: "yes"})
-    known = frame[frame["marital"] != "unknown"]
+    clients = frame[frame["marital"] != "unknown"]
     return people_stream(
-        known.drop(columns=[*RAW, "duration"] if drop_duration else list(RAW)),
+        clients.drop(columns=[*RAW, "duration"] if drop_duration else list(RAW)),
         name="bank",
         task="month-day",
         label="subscribed",

@@ -4,18 +4,13 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ffml.base import FFMLError, InputDriftWarning, Schema, SensitiveColumn, Task
 from ffml.estimator import _inputs as inputs
 from ffml.online.drift import drift_words
 from ffml.tables import Preprocessor, as_table, num_missing, refuse_sparse, with_memberships
-
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    needed = "FairMetaClassifier needs scikit-learn >= 1.6; pip install 'scikit-learn>=1.6'"
-    raise ImportError(needed) from error
 
 if TYPE_CHECKING:
     from ffml.online.decide import Rule

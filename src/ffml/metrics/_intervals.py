@@ -58,13 +58,15 @@ class Estimate(NamedTuple):
             to_come: of tasks to come, NaN where too few tasks can tell; False: of more people of
                 the tasks that were.
         """
-        from scipy import stats
+        from scipy import special  # here, so that listings start soon
 
-        reach = float(stats.norm.isf(tail)) * self.chance
+        reach = -float(special.ndtri(tail)) * self.chance
         if to_come and not self.spread.enough:
             reach = np.nan
         elif to_come:
-            reach = max(reach, float(stats.t.isf(tail, self.spread.freedom)) * self.spread.error)
+            reach = max(
+                reach, -float(special.stdtrit(self.spread.freedom, tail)) * self.spread.error
+            )
         return self.value - reach, self.value + reach
 
 
@@ -126,10 +128,10 @@ def square_bounds(mean: float, chance: float, tasks: Spread, tail: float) -> tup
     there are independent tasks, or less where gaps have one sign. Squares that show less than
     chance do not show that there is no gap: prices may have been found on the very people judged.
     """
-    from scipy import stats
+    from scipy import special
 
     if not tasks.enough:
         return np.nan, np.nan
-    low = (mean + chance) * tasks.tasks / stats.chi2.isf(tail, tasks.tasks) - chance
-    high = (max(mean, 0.0) + chance) * tasks.tasks / stats.chi2.ppf(tail, tasks.tasks) - chance
+    low = (mean + chance) * tasks.tasks / special.chdtri(tasks.tasks, tail) - chance
+    high = (max(mean, 0.0) + chance) * tasks.tasks / special.chdtri(tasks.tasks, 1 - tail) - chance
     return float(min(low, mean)), float(high)

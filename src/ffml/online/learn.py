@@ -5,12 +5,12 @@ from typing import NamedTuple
 import jax
 
 from ffml.base import LabelledTask, Task
-from ffml.draws import DRAW, KEEP, draws
+from ffml.draws import DRAW, FILL, KEEP, draws
 from ffml.online.decide import refuse_divergence
 from ffml.online.judge import Decided
 from ffml.online.memory import draw_tasks, padded_rows, padded_tasks, remember
 from ffml.online.state import Loop, LoopState
-from ffml.online.waiting import Waiting, labelled_rows
+from ffml.online.waiting import Waiting
 from ffml.runtime import shard_tasks
 
 
@@ -36,7 +36,8 @@ def learn_due(loop: Loop, state: LoopState) -> tuple[LoopState, Learned]:
     total = Learned(0, {})
     for one in state.waiting:
         if one.is_due(state.round, loop.label_delay, loop.shots):
-            state, learned = _learn(loop, state, labelled_rows(one.task), one.round)
+            task = one.to_learn(draws(loop.seed, one.round, FILL))
+            state, learned = _learn(loop, state, task, one.round)
             total = Learned(total.iterations + learned.iterations, learned.extra)
             left = (w._replace(learned=True) if w is one else w for w in state.waiting)
             waiting = tuple(w for w in left if not (w.learned and w.complete))

@@ -1,10 +1,18 @@
-"""Tasks whose labels come later: decided about at once, learned from once labels are there."""
+"""Tasks whose labels come later: decided about at once, learned from once labels are there.
+
+**One-sided labels** come for those approved only, or nearly so: nobody learns whether a refused
+loan would have been paid back. Learning from those approved as if they were everybody takes them
+for the whole task, groups and label rate included. So those refused stay in the task, with labels
+drawn by the probability that was found for them: what was believed of them is neither confirmed
+nor forgotten. These labels are learned from, and never counted, kept or shown.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from ffml.base import Task
+from ffml.metrics.labels import MIN_LABELS, UNKNOWN, label_shares
 from ffml.online.judge import Decided, Split
 
 
@@ -21,11 +29,37 @@ class Waiting(NamedTuple):
         """Whether all labels are known."""
         return bool((self.task.y >= 0).all())
 
+    @property
+    def approved(self) -> np.ndarray:
+        """Who of the task was decided positively; those not decided about were not refused."""
+        approved = np.ones(len(self.task.y), bool)
+        approved[self.decided.rows] = self.decided.logits > 0
+        return approved
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether labels come for those approved only, as far as `MIN_LABELS` can tell."""
+        counts, labels = np.zeros((1, 3, 2), int), self.task.y[self.decided.rows]
+        positive = (self.decided.logits > 0).astype(int)
+        np.add.at(counts, (0, np.where(labels < 0, UNKNOWN, labels), positive), 1)
+        shares = label_shares(counts)
+        for_approved = (shares.if_positive or 0) > (shares.if_negative or 0)
+        return shares.selective and for_approved and shares.labelled >= MIN_LABELS
+
     def is_due(self, round_: int, delay: int, shots: int | None) -> bool:
         """Tell whether it is time to learn from it, after the decision of a round."""
-        return (
-            not self.learned and self.round + delay <= round_ and enough_labels(self.task.y, shots)
-        )
+        labels = self.task.y[self.approved] if self.one_sided else self.task.y
+        return not self.learned and self.round + delay <= round_ and enough_labels(labels, shots)
+
+    def to_learn(self, rng: np.random.Generator) -> Task:
+        """Return the rows with labels, and those refused too where labels are one-sided."""
+        if not self.one_sided:
+            return labelled_rows(self.task)
+        chance = np.zeros(len(self.task.y))
+        chance[self.decided.rows] = self.decided.probabilities
+        believed = (rng.random(len(chance)) < chance).astype(self.task.y.dtype)
+        unknown = (self.task.y < 0) & ~self.approved
+        return labelled_rows(self.task._replace(y=np.where(unknown, believed, self.task.y)))
 
 
 def enough_labels(labels: np.ndarray, shots: int | None) -> bool:

@@ -11,7 +11,6 @@ from ffml.base import Ratio
 from ffml.metrics import phrases, words
 from ffml.metrics.labels import why_unmeasured
 from ffml.metrics.phrases import in_points, known
-from ffml.report._counts import round_tables
 from ffml.report._view import RunView
 from ffml.report._words import data_name
 from ffml.report.answer import MOST_GROUPS, rate
@@ -115,12 +114,20 @@ def _because(run: RunView, notion: Mapping[str, Any]) -> list[str]:
 
 
 def open_points(run: RunView) -> list[str]:
-    """Say what is not known: labels outstanding, who was not compared."""
+    """Say who was to be decided favourably, and what is not known: labels, who was not compared."""
     answer = run.summary["answer"]
     said = [
         one for n in answer["notions"] for one in words.compared_sentences(n, answer["by_task"])
     ]
-    return list(dict.fromkeys([*filter(None, [words.labels_sentence(answer)]), *said]))
+    data = run.config.get("data", {}).get("summary")
+    about = [words.policy_sentence(answer), words.labels_sentence(answer)]
+    return list(dict.fromkeys([*filter(None, [*about, data and f"Data: {data}."]), *said]))
+
+
+def policy(run: RunView) -> list[str]:
+    """Say who was to be approved, how often that was right, and how extreme decisions are."""
+    said = (words.policy_sentence, words.right_sentence, words.extremes_sentence)
+    return [text for sentence in said if (text := sentence(run.summary["answer"]))]
 
 
 def beside(run: RunView) -> dict[str, Any]:
@@ -128,7 +135,7 @@ def beside(run: RunView) -> dict[str, Any]:
     answer, free = run.summary["answer"], run.summary.get("without_fairness")
     notion = answer["notions"][0]
     name = (notion["fact"] or notion["columns"][0])["column"]
-    groups, counts = round_tables(run)[name]
+    groups, counts = next(c.groups for c in run.columns if c.name == name), run.counts[name]
     small = next(c["small"] for c in notion["columns"] if c["column"] == name)
     compared = [i for i, group in enumerate(groups) if group not in small]
     columns = {"These decisions": _numbers(answer, counts.sum(0), compared)}
@@ -136,10 +143,8 @@ def beside(run: RunView) -> dict[str, Any]:
         table = run.without[name].sum(0) if name in run.without else None
         columns["The same learner without fairness"] = _numbers(free, table, compared)
     for other in run.beside:
-        theirs = round_tables(other)[name][1].sum(0)
-        columns[str(other.config.get("method"))] = _numbers(
-            other.summary["answer"], theirs, compared
-        )
+        theirs = _numbers(other.summary["answer"], other.counts[name].sum(0), compared)
+        columns[str(other.config.get("method"))] = theirs
     if not why_unmeasured(counts) and answer["labelled"]:
         columns["The data (labels)"] = _numbers(_of_labels(answer), _labels(counts), compared)
     decided = phrases.were_decided(answer["favourable"]).removeprefix("were ")
@@ -170,7 +175,8 @@ def _numbers(
     found: Mapping[str, Any], table: np.ndarray | None, compared: Sequence[int]
 ) -> dict[str, Any]:
     rates = [] if table is None else metrics.selection_rates(table)[list(compared)].tolist()
-    low, high = (min(rates), max(rates)) if rates else (np.nan, np.nan)
+    told = [one for one in rates if known(one)]
+    low, high = (min(told), max(told)) if len(told) > 1 else (np.nan, np.nan)
     ratio = low / high if high else np.nan
     return {**found, "rates": rates, "gap": high - low, "ratio": ratio}
 

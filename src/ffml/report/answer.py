@@ -17,7 +17,7 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
 
 
 def change_sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Say what would be without fairness, and whose decisions it changed."""
+    """Say what would be without fairness or with groups known, and whose decisions it changed."""
     free, favourable = summary.get("without_fairness"), summary["answer"]["favourable"]
     moved = (summary.get("moved") or {}).items()
     said = [_without_sentence(free)] if free else []

@@ -11,7 +11,7 @@ from ffml.online.judge import Decided, judge_decisions
 from ffml.online.learn import learn_due
 from ffml.online.loop import absorb
 from ffml.online.state import LoopState
-from ffml.online.waiting import Waiting, enough_labels
+from ffml.online.waiting import Waiting
 from ffml.runs._answer import keep_alarms
 from ffml.runs._rounds import judged_again, round_document
 from ffml.runs._session import Session
@@ -105,7 +105,7 @@ def _learned(
         for row in rows.values()
         if row is not None and row.status == "open"
         for found in [open_task(session, row, placement, people.get(row.task))]
-        if enough_labels(found[0].y, session.loop.shots)
+        if Waiting(row.round, *found).is_due(row.round, 0, session.loop.shots)
     ]
     trial = try_newest(session, [task for _, task, _ in due])
     for row, task, decided in due:

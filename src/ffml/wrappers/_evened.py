@@ -168,7 +168,8 @@ def evened(
             parts = parts_by_chance(positive, real, weighed(rows, weight))
             drawn = max(float(once.mean()) if len(once) else 0.0, 1e-9)
             chance = variance_of_sum(parts) / drawn
-            certain = (rows_behind(real) > 0) * misses.spread / (misses.spread + chance + 1e-12)
+            tells = (memory is not None) & (rows_behind(real) > 0)
+            certain = tells * misses.spread / (misses.spread + chance)
             return Correction(misses.bias, certain, rows, weight, real)
 
         def both_halves_of(evened: Evened, rate: float, support: Batch) -> People:

@@ -35,10 +35,6 @@ class Finding:
     answer: str
     words: str
 
-    def sentence(self) -> str:
-        """Say it in words."""
-        return self.words
-
 
 def unmeasured(what: str, relation: str, limit: float, why: str) -> Finding:
     """Say why something could not be measured."""

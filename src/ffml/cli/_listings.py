@@ -38,7 +38,7 @@ def methods(
     json_output: JSON = False,
 ) -> None:
     """List methods, their parts, models and wrappers; or the settings of one of them."""
-    from ffml.cli.catalogue import everything, first_line, settings_of
+    from ffml.cli._catalogue import everything, first_line, settings_of
 
     if name is not None:
         _settings(name, settings_of(name), json_output)
@@ -52,7 +52,7 @@ def methods(
 
 def notions(json_output: JSON = False) -> None:
     """List what `ffml run --notion` can ask not to differ between groups."""
-    from ffml.cli.catalogue import first_line
+    from ffml.cli._catalogue import first_line
     from ffml.problem.notions import CONSTRAINTS
 
     _listing(

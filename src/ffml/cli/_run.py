@@ -9,11 +9,10 @@ import typer
 from rich.console import Console
 
 from ffml.base import FFMLError
-from ffml.cli.live import Live
-from ffml.cli.noticed import show_noticed, show_warnings
-from ffml.cli.shared import shown
-from ffml.cli.summary_table import show_now, show_summary
-from ffml.cli.together import follow, is_distributed, joined, own_copy
+from ffml.cli._live import Live
+from ffml.cli._shared import shown
+from ffml.cli._summary_table import show_now, show_summary
+from ffml.cli._together import follow, is_distributed, joined, own_copy
 
 if TYPE_CHECKING:
     from ffml.base import Stream
@@ -40,18 +39,7 @@ def run_stream(
 ) -> None:
     """Run a stream into a ledger. Nothing is written before everything has been checked.
 
-    Args:
-        found: the data.
-        written: settings of a file; ``given`` wins over them.
-        given: settings of the command line.
-        wrappers: to be added to those of the file or the preset.
-        preset: where all other settings come from.
-        out: the folder, or a database's address.
-        overwrite: whether a run there is replaced.
-        keep_features: whether the ledger keeps everybody's features.
-        quiet: whether nothing is printed.
-        as_json: whether the summary is printed as JSON.
-        command: as typed, for config.json.
+    Settings of a file (``written``) yield to those of the command line (``given``).
     """
     leads = joined() if is_distributed() else True
     console = Console(stderr=as_json, quiet=quiet or not leads)
@@ -148,14 +136,7 @@ def play(
 ) -> None:
     """Play the tasks of a stream that are new, then show what a person reads.
 
-    Args:
-        console: where rounds are shown.
-        run: it goes on.
-        stream: its tasks.
-        as_json: whether the summary is printed as JSON.
-        most: how many tasks of the stream count.
-        resumed: whether the run was begun before.
-        now: show what happened now, and the past in a few lines.
+    ``most`` tasks count. ``now`` shows what happened now, and the past in a few lines.
     """
     from ffml.audit.record import planned_rounds
     from ffml.tables import empty_warning
@@ -180,7 +161,7 @@ def play(
     report = run.write_views()
     if now and played:
         tasks = run.store.tasks()[len(before) :]
-        show_warnings(console, empty_warning(tasks, before))
+        show_lines(console, [f"warning: {one}" for one in empty_warning(tasks, before)])
     if not played and (resumed or now):
         console.print(f"nothing new: all tasks of {stream.name} were played before", soft_wrap=True)
     show(console, run, as_json, now=now or not played)
@@ -207,3 +188,17 @@ def show(console: Console, run: "Run", as_json: bool, now: bool = False) -> None
         show_now(console, summary)
     else:
         show_summary(console, summary)
+
+
+def show_noticed(console: Console, config: Mapping[str, Any]) -> None:
+    """Print what was noticed about a table before the first round, a line each."""
+    if guessed := config["guessed"]:
+        columns = ", ".join(f"--{part} {column}" for part, column in guessed.items())
+        show_lines(console, [f"note: taken by the columns' names: {columns}"])
+    show_lines(console, [f"warning: {warning}" for warning in config["warnings"]])
+
+
+def show_lines(console: Console, lines: Sequence[str]) -> None:
+    """Print lines as they are."""
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli.settings_file import Answers, settings_text
+from ffml.cli._settings_file import Answers, settings_text
 
 if TYPE_CHECKING:
     from ffml.tables import ColumnLook, Source

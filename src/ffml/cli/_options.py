@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import shared
-from ffml.cli.shared import HOW, OUTPUT, option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import HOW, OUTPUT, option
 
 WHAT = "What is wanted"
 
@@ -132,7 +132,7 @@ def run(
 
     ffml run loans.csv --label approved --positive yes --sensitive sex --time date --by month
     """
-    from ffml.cli.run import resume_stream, run_stream
+    from ffml.cli._run import resume_stream, run_stream
 
     if resume is not None:
         _refuse_settings(context)
@@ -186,7 +186,7 @@ def run(
 
 def _plugins(files: list[Path] | None) -> dict[str, str]:
     """Load plug-ins, here or next from a file: JAX is set up before they can touch it."""
-    from ffml.cli.together import is_distributed
+    from ffml.cli._together import is_distributed
     from ffml.recipe.plugins import load_plugins
     from ffml.runtime import configure
 

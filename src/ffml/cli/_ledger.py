@@ -7,16 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ffml.cli import shared
-from ffml.cli.shared import TABLE, option
-
-RunArgument = Annotated[
-    str, typer.Argument(help="A run: its folder or address.", show_default=False)
-]
+from ffml.cli import _shared as shared
+from ffml.cli._shared import TABLE, option
 
 
 def decide(
-    run: RunArgument,
+    run: shared.RunArgument,
     people: Annotated[str, typer.Argument(help="People: a table or a database.", metavar="TABLE")],
     task: Annotated[
         str | None,
@@ -56,7 +52,7 @@ def decide(
 
 
 def report(
-    run: RunArgument,
+    run: shared.RunArgument,
     out: Annotated[
         Path | None, typer.Option(help="Where to write the page. (default: the run's folder)")
     ] = None,
@@ -73,7 +69,7 @@ def report(
 
 
 def verify(
-    run: RunArgument,
+    run: shared.RunArgument,
     head: Annotated[
         str | None,
         typer.Option(help="Hash of the newest event that was noted elsewhere: is it still there?"),
@@ -100,7 +96,7 @@ def verify(
 
 
 def replay(
-    run: RunArgument,
+    run: shared.RunArgument,
     data: Annotated[
         str | None,
         typer.Argument(
@@ -123,7 +119,7 @@ def replay(
 
 
 def forget(
-    run: RunArgument,
+    run: shared.RunArgument,
     id: Annotated[str, typer.Argument(help="The person's id.", metavar="ID")],
     task: Annotated[
         list[str] | None, typer.Option(help="Only in this task; give it again for several.")
@@ -143,7 +139,7 @@ def forget(
 
 
 def promote(
-    run: RunArgument,
+    run: shared.RunArgument,
     number: Annotated[
         int | None,
         typer.Argument(help="The version. (default: always the newest)", show_default=False),
@@ -169,3 +165,28 @@ def promote(
             word = "  decides" if row.deciding else ""
             typer.echo(f"version {row.number}, {row.at[:19]}, {row.task or 'labels'}{word}")
     opened.close()
+
+
+def upgrade(
+    run: Annotated[Path, typer.Argument(help="Folder of a run of ffml 0.2.", show_default=False)],
+) -> None:
+    """Turn a run of ffml 0.2 into a ledger, by playing its data again with its settings.
+
+    The old files go to the folder `old-0.2` inside. Decisions are made anew: those that were made
+    by then are in the old files.
+    """
+    from ffml.runs.upgrading import OLD, later_tasks, upgrade_run
+    from ffml.runtime import configure
+
+    configure()
+    opened = upgrade_run(run)
+    opened.write_views()
+    typer.echo(
+        f"{run} has a ledger now ({len(opened.store.rounds())} tasks); the old files are in "
+        f"{run / OLD}"
+    )
+    if later := later_tasks(run, opened):
+        typer.echo(
+            f"{len(later)} tasks came with later tables ({', '.join(later[:3])}…); give these "
+            "tables again with `ffml update`"
+        )

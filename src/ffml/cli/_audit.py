@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import shared
-from ffml.cli.shared import OUTPUT, TABLE, option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import OUTPUT, TABLE, option
 
 if TYPE_CHECKING:
     from ffml.tables import Source
@@ -76,14 +76,13 @@ def audit(
         audit_decisions,
         audit_document,
         audit_folder,
-        check_limits,
         write_audit,
     )
     from ffml.audit.gate import EXIT_CODES, verdict
     from ffml.tables import DecisionRoles, read_decisions
 
     limits = Limits(max_gap, notion, min_dp, min_eo, min_ratio)
-    check_limits(limits, labelled=label is not None)
+    limits.refuse_misuse(labelled=label is not None)
     source = _open(data, query)
     decision, groups = _required(decision, sensitive, source)
     roles = DecisionRoles(
@@ -107,7 +106,7 @@ def audit(
     if json_output:
         typer.echo(json.dumps(audit_document(found), indent=2, ensure_ascii=False))
     else:
-        from ffml.cli.audit_table import show_audit
+        from ffml.cli._audit_table import show_audit
 
         show_audit(found, out)
     if found.findings:

@@ -24,6 +24,9 @@ def data_argument(databases: bool = True) -> Any:
     return typer.Argument(help=text, show_default=False, metavar="DATA")
 
 
+RunArgument = Annotated[
+    str, typer.Argument(help="A run: its folder or address.", metavar="RUN", show_default=False)
+]
 Label = Annotated[str | None, option(TABLE, "Column to predict: two values.", metavar="COLUMN")]
 Positive = Annotated[
     str | None, option(TABLE, "The label's favourable value, such as yes.", metavar="VALUE")

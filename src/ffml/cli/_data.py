@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import shared
-from ffml.cli.shared import option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import option
 
 
 def inspect(
@@ -148,7 +148,7 @@ def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
 
 
 def check(
-    run: Annotated[str, typer.Argument(help="A run: its folder or address.")],
+    run: shared.RunArgument,
     max_gap: shared.MaxGap = None,
     min_ratio: shared.MinRatio = None,
     notion: shared.Notion = None,
@@ -182,5 +182,5 @@ def check(
         typer.echo(json.dumps(to_document(findings), indent=2))
     else:
         for finding in findings:
-            typer.echo(f"{finding.answer}: {finding.sentence()}")
+            typer.echo(f"{finding.answer}: {finding.words}")
     raise typer.Exit(EXIT_CODES[verdict(findings)])
