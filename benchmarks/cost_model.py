@@ -107,13 +107,13 @@ def rows_per_second(rows: int) -> float:
     """Decide about a table from Parquet to Parquet with a linear model; the best of three."""
     table = random_table(rows)
     model = random_model("linear", Preprocessor.fit(table[:1000]))
-    best, decide = math.inf, prepare(model).decide
+    best, scorer = math.inf, prepare(model)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
         parquet.write_table(table, path)
         for _ in range(3):
             start = time.process_time()
-            batches = predict_table(model, decide, open_table(path))
+            batches = predict_table(scorer, open_table(path))
             write_decisions(batches, Path(folder) / "out.parquet")
             best = min(best, time.process_time() - start)
     return rows / best

@@ -99,7 +99,7 @@ def main() -> None:
             path = Path(folder) / "table.parquet"
             parquet.write_table(table, path)
             start = time.process_time()
-            batches = predict_table(model, scorer.decide, open_table(path))
+            batches = predict_table(scorer, open_table(path))
             write_decisions(batches, Path(folder) / "out.parquet")
             whole = rows / (time.process_time() - start)
         print(

@@ -99,6 +99,14 @@ SMALL = {
         ],
         r"(?s)\| fairlearn \| .*\| ThresholdOptimizer",
     ),
+    "benchmarks/service.py": (
+        ["--singles", "16", "--batches", "2", "--rows", "50", "--taught", "30"],
+        r"(?s)in process .*no ledger, batches.*beside learning .*in the ledger; sound: True",
+    ),
+    "benchmarks/service_kills.py": (
+        ["--kills", "1", "--clients", "2", "--pause", "0.5"],
+        r"(?s)SQLite: 1 kills.* 0 lost or changed, 0 people twice.*sound; replay: equal",
+    ),
     "scripts/draw_concepts.py": (["--out", "."], "wrote concept_alarm.svg"),
     "benchmarks/switches.py": (
         ["--small", "--seeds=0", "--tasks=6", "--rows=40", "--method=twp", "--how=abrupt"],
@@ -115,7 +123,8 @@ ELSEWHERE = {"scripts/build_data.py": "datasets/test_datasets.py"}  # has a test
 
 def test_no_script_is_left_out():
     found = {f"{folder}/{p.name}" for folder in FOLDERS for p in (ROOT / folder).glob("*.py")}
-    imported = {f"benchmarks/{name}.py" for name in ("asked", "once", "optimizer", "streams")}
+    helpers = ("asked", "http_load", "once", "optimizer", "streams")
+    imported = {f"benchmarks/{name}.py" for name in helpers}
     assert found == {*SMALL, *ELSEWHERE, *imported}
     for script, test in ELSEWHERE.items():
         assert Path(script).stem in (ROOT / "tests" / test).read_text(encoding="utf-8")

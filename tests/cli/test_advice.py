@@ -8,7 +8,7 @@ import pytest
 
 import ffml
 from ffml.cli import options_of_commands
-from ffml.cli.advice import OPTION, with_owners
+from ffml.cli._advice import OPTION, with_owners
 
 SOURCE = Path(ffml.__file__).parent
 

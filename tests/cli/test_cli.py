@@ -97,7 +97,7 @@ def test_quiet_says_nothing(run_main, tmp_path):
 
 
 BAD = [
-    (["adlt"], "unknown data set 'adlt': did you mean 'adult'?"),
+    (["adlt"], "unknown data set 'adlt'; did you mean 'adult'?"),
     (["adult", "--method", "fml"], "unknown method 'fml'; did you mean 'ffml'?"),
     (["adult", "--notion", "equalised-odds"], "did you mean 'equalized-odds'?"),
     (["adult", "--with", "evend"], "unknown wrapper 'evend'; did you mean 'evened'?"),

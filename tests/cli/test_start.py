@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from ffml.base import FFMLError
 from ffml.cli import app
-from ffml.cli.settings_file import Answers, settings_text
+from ffml.cli._settings_file import Answers, settings_text
 from ffml.recipe.configfile import read_config
 from ffml.recipe.sources import find_data, open_stream
 

@@ -18,8 +18,7 @@ from ffml.base import FFMLError, Stream, Task
 from ffml.datasets import DATASETS, load
 from ffml.datasets._crime import black_top_two
 from ffml.datasets._lender import lender_table
-from ffml.datasets._people import people_stream
-from ffml.datasets._shipped import read_shipped
+from ffml.datasets._people import people_stream, read_shipped
 from ffml.datasets._synthetic import SHARPNESS, bayes_rates, direction
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -263,9 +262,9 @@ def test_synthetic_says_what_is_wrong(options: dict, message: str) -> None:
 
 
 def test_a_typo_is_answered_with_the_nearest_name() -> None:
-    with pytest.raises(FFMLError, match=r"did you mean 'adult'\? there are adult, bank, crime"):
+    with pytest.raises(FFMLError, match=r"did you mean 'adult'\? Known: adult, bank, crime"):
         load("aduld")
-    with pytest.raises(FFMLError, match="unknown data set 'zzz': there are adult"):
+    with pytest.raises(FFMLError, match="unknown data set 'zzz'; known: adult"):
         load("zzz")
 
 

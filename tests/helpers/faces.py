@@ -121,10 +121,18 @@ def hold_views(folder, truth, tasks):
     hold_answer(json.loads((folder / "summary.json").read_text())["answer"], truth, tasks)
     report = html.unescape(re.sub(r"<[^>]+>", "", (folder / "report.html").read_text()))
     card = (folder / "model_card.md").read_text().replace("\\", "").replace("\n", " ")
-    summary = json.loads((folder / "summary.json").read_text())["answer"]
+    summary = json.loads((folder / "summary.json").read_text())
+    hold_pooled(summary["pooled"], truth)
+    summary = summary["answer"]
     asked = {one["notion"] for one in summary["notions"]}
     for page in (report, card) if DP in asked else ():
         assert all(text in " ".join(page.split()) for text in expected(truth))
+
+
+def hold_pooled(pooled, truth):
+    """Compare the ratio and the gap of all people: one number, whoever says it."""
+    for name, value in zip(("disc", "dp"), worst(truth), strict=True):
+        assert pooled[name] is None or pooled[name] == pytest.approx(value)
 
 
 def hold_audits(run, truth, tasks, run_main):
@@ -142,7 +150,11 @@ def hold_audits(run, truth, tasks, run_main):
         words = [*source, "--decision", "decision", "--positive", 1, *names, *label]
         code, out, err = run_main("audit", *words, "--task", "task", "--json")
         assert code == 0, err
-        hold_answer(json.loads(out)["answer"], truth, tasks)
+        document = json.loads(out)
+        hold_answer(document["answer"], truth, tasks)
+        for name, column in document["by_column"].items():
+            ratio = column["ratios"]["dp"]["value"]
+            assert ratio is None or ratio == pytest.approx(truth.ratio(name))
     path.unlink()
 
 

@@ -10,8 +10,7 @@ from ffml.metrics.by_column import by_column
 from ffml.metrics.reliability import reliability, reliability_counts
 from ffml.metrics.summary import summarise
 from ffml.recipe.plain import plain
-from ffml.report import RunView, report_text
-from ffml.report.files import GROUPS, ROUNDS, TIMINGS
+from ffml.report import RunView, Table, report_text
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 CHARTS = ["rates-0", "gaps-0", "evidence-0"]
@@ -67,16 +66,6 @@ def make_round(rng, columns, undefined, collapsed):
     return n, values, eo, groups
 
 
-def cell(value):
-    if isinstance(value, str):
-        return value
-    return "" if value is None or not np.isfinite(value) else f"{value:.17g}"
-
-
-def cells(rows):
-    return [{name: cell(value) for name, value in row.items()} for row in rows]
-
-
 def make_run(
     num_rounds=41,
     columns=(SEX,),
@@ -125,7 +114,6 @@ def make_run(
             {"round": t, "task": name, **dict(zip(header.split(), g, strict=True))}
             for g in group_rows
         ]
-    seconds = [{"round": row["round"], "seconds": 1.25, "iterations": 300} for row in rounds]
     summary = {"status": status, "rounds": num_rounds, "seconds": 51.25}
     numbers = [{k: v for k, v in row.items() if not isinstance(v, str)} for row in rounds]
     summary["all"] = summarise(numbers)["all"]["columns"]
@@ -138,8 +126,8 @@ def make_run(
     counts = reliability_counts(said, rng.random(3000) < 0.2 + 0.7 * said)
     summary["reliability"] = reliability(counts)
     summary["collapsed_rounds"] = sum(row["collapsed"] == "True" for row in rounds)
-    files = {ROUNDS: cells(rounds), GROUPS: cells(groups), TIMINGS: cells(seconds)}
-    return RunView.of(make_config(columns, names), plain(summary), files)
+    config = make_config(columns, names)
+    return RunView(config, plain(summary), Table.of(rounds), schema, tables)
 
 
 def make_tables(groups, columns, num_rounds):

@@ -99,10 +99,10 @@ def test_seven_rounds_by_hand(float64):
     learner = fairsaoml(
         scalar_problem(LIMIT),
         primal_dual_steps(INNER, 1),
-        lr=LR,
+        outer_lr=LR,
         damping=DAMPING,
         num_experts=3,
-        num_steps=STEPS,
+        num_outer_steps=STEPS,
         shots=2,
     )
     update, state, hand = jax.jit(learner.update), learner.init(jax.random.key(0)), ByHand(3)
@@ -136,8 +136,9 @@ def test_it_recovers_from_an_abrupt_change_faster_than_ffml():
     problem = fair_classification(stream.schema, linear(), demographic_parity(0.05))
     memory = MemorySettings(tasks_per_round=4, rows_per_task=64)
     accuracy = {}
-    for name, steps in (("ffml", "num_outer_steps"), ("fairsaoml", "num_steps")):
-        settings = preset("default", "synthetic", name) | {steps: 10, "inner.num_steps": 1}
+    for name in ("ffml", "fairsaoml"):
+        settings = preset("default", "synthetic", name)
+        settings |= {"num_outer_steps": 10, "inner.num_steps": 1}
         settings.pop("wrappers", None)
         recipe = Recipe(name, settings=settings)
         learner = build_method(recipe, shots=10)(problem)
@@ -153,7 +154,7 @@ def test_it_recovers_from_an_abrupt_change_faster_than_ffml():
     ("settings", "message"),
     [
         ({"num_experts": 0}, "num_experts must be >= 1, got 0"),
-        ({"lr": 0.0}, "lr must be > 0, got 0.0"),
+        ({"outer_lr": 0.0}, "outer_lr must be > 0, got 0.0"),
         ({"loss_range": -1.0}, "loss_range must be > 0, got -1.0"),
         ({"damping": -1.0}, "damping must be >= 0, got -1.0"),
     ],

@@ -465,14 +465,4 @@ def test_summary_of_rounds():
     assert summary["all"]["columns"]["dbc"]["defined"] == 1
     assert summary["all"]["columns"]["dbc"]["mean"] is None  # infinite, which JSON cannot hold
     json.dumps(summary, allow_nan=False)
-
-
-def test_summary_of_rounds_with_enough_rows():
-    rounds = [{"dp": t / 10, "n_validation": 50 if t % 2 else 5} for t in range(1, 7)]
-    summary = summarise(rounds, min_validation=50)
-    assert summary["all"]["num_rounds"] == 3
-    assert summary["all"]["columns"]["dp"]["mean"] == pytest.approx(0.3)
-    assert summary["last_third"]["columns"]["dp"]["mean"] == pytest.approx(0.5)
     assert summarise([])["all"] == {"num_rounds": 0, "columns": {}}
-    with pytest.raises(FFMLError, match="n_validation"):
-        summarise([{"dp": 0.5}], min_validation=1)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pytest
 
 from ffml.base import FFMLError, Ratio, Schema, SensitiveColumn
-from ffml.cli.run import merged_settings
+from ffml.cli._run import merged_settings
 from ffml.methods import METHODS
 from ffml.recipe.asked import asked_bounds
 from ffml.recipe.build import build_for

@@ -12,8 +12,8 @@ from ffml.base import Schema, SensitiveColumn
 from ffml.metrics import words
 from ffml.online.state import Round
 from ffml.recipe.plain import plain
-from ffml.report import RunView, model_card_text, report_text
-from ffml.report.files import table_rows
+from ffml.report import RunView, Table, model_card_text, report_text
+from ffml.report.files import round_row
 from ffml.report.summary import run_summary
 
 NOTION = "demographic-parity"
@@ -71,7 +71,8 @@ def pages(request):
     summary = run_summary(rounds, columns, (), "complete", [(NOTION, 0.05)], "approved")
     config = {"method": "none", "notions": [NOTION], "max_gap": [0.05], "data": {"name": "people"}}
     config["data"]["sensitive"] = [{"name": c.name, "groups": c.groups} for c in columns]
-    view = RunView.of(plain(config), plain(summary), table_rows(rounds, (), schema))
+    table = Table.of([round_row(one, (), float) for one in rounds])
+    view = RunView(plain(config), plain(summary), table, columns, truth.tables())
     page = html.unescape(re.sub("<[^>]+>", " ", report_text(view)))
     card = model_card_text(view).replace("\\", "")
     return request.param, truth, summary["answer"], (" ".join(page.split()), card)

@@ -1,5 +1,10 @@
 """Groups that are known when people are decided about, at every door."""
 
+import html
+import json
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +12,11 @@ from fairlearn.postprocessing import ThresholdOptimizer
 from sklearn.linear_model import LogisticRegression
 
 import ffml
-from ffml.base import FFMLError
+from ffml.base import FFMLError, Ratio
 from ffml.estimator import FairMetaClassifier
+from ffml.metrics.phrases import percent
+from ffml.report.answer import sentences
+from ffml.wrappers.by_group import decide_by_group
 
 FEATURES = ["income", "debt"]
 ROLES = {"label": "repaid", "sensitive": "sex", "task": "month", "wrappers": ("evened",)}
@@ -66,6 +74,82 @@ def test_rates_and_accuracy_are_those_of_fairlearns_threshold_optimizer(runs):
 def test_blindness_costs_what_thresholds_by_group_do_not(runs):
     blind, known = (run.rounds["balanced_accuracy"][3:].mean() for run in runs)
     assert known > blind + 0.02
+
+
+def newest(run):
+    """Read everybody decided about by plain SQL."""
+    query = "select groups, probability, decision, unpriced, label from people where decision >= 0"
+    with closing(sqlite3.connect(run.folder / "run.db")) as ledger:
+        frame = pd.read_sql(query, ledger)
+    return frame.assign(sex=frame.groups.map(lambda text: json.loads(text)["sex"]))
+
+
+def test_the_answer_says_what_blindness_costs(runs):
+    """What it says of thresholds by group is what a run that knows groups comes to."""
+    blind, known = (run.summary() for run in runs)
+    assert known["blindness"] is None and known["answer"]["extremes"] is None
+    people, found = newest(runs[0]), blind["blindness"]
+    assert found["people"] == len(people)
+    assert found["accuracy"] == pytest.approx((people.decision == people.label).mean())
+    assert found["accuracy_by_group"] == pytest.approx(known["answer"]["accuracy"], abs=0.02)
+    said = f"accuracy would have been {found['accuracy_by_group']:.3f} and not"
+    assert said in " ".join(sentences(blind))
+
+
+def test_the_answer_says_how_extreme_decisions_are(runs):
+    people, found = newest(runs[0]), runs[0].answer["extremes"]
+    towards = people[(people.decision == 1) & (people.unpriced == 0)].probability
+    away = people[(people.decision == 0) & (people.unpriced == 1)].probability
+    assert found["lowest_approved"] == towards.min() < 0.1
+    assert found["highest_refused"] == away.max() > 0.9
+    assert found["approved_below"] == (towards < found["low"]).sum() > 0
+    assert found["refused_above"] == (away > found["high"]).sum() > 0
+    said = f"somebody with a probability of {percent(towards.min())} was decided 'repaid'"
+    assert said in str(runs[0].answer) and "To keep the gap" not in str(runs[1].answer)
+    runs[0].write_views()
+    assert said in html.unescape((runs[0].folder / "report.html").read_text())
+
+
+@pytest.mark.parametrize("bound", [0.1, Ratio(0.8)])
+def test_no_thresholds_by_group_do_better(bound):
+    """Against all pairs of thresholds that approve as many and keep the bound."""
+    rng = np.random.default_rng(0)
+    sex = rng.integers(2, size=60)
+    p = rng.random(60) ** np.where(sex, 0.5, 2.0)
+    found = decide_by_group(p, [sex], bound, 0.5)
+
+    def kept(rates):
+        low, high = sorted(rates)
+        return low >= 0.8 * high - 1e-9 if isinstance(bound, Ratio) else high - low <= 0.1 + 1e-9
+
+    best = 0.0
+    for first in [-1.0, *p[sex == 0]]:
+        for second in [-1.0, *p[sex == 1]]:
+            positive = p > np.where(sex, second, first)
+            if positive.sum() == 30 and kept([positive[sex == g].mean() for g in (0, 1)]):
+                best = max(best, p[positive].sum())
+    assert kept([found[sex == g].mean() for g in (0, 1)]) and abs(found.sum() - 30) <= 1
+    assert p[found == 1].sum() >= best - 1.0  # at most one person fewer
+
+
+def test_later_tasks_and_files_of_people_go_by_groups_too(runs, tmp_path, run_main):
+    """`update` and `predict` of a run that knows groups; report and card say that it does."""
+    run = ffml.run(people(0, 1200), **ROLES, decide_with_groups=True, out=tmp_path / "run")
+    later = people(3, 900).assign(month=9)
+    assert len(run.update(later)) == 1
+    rates = newest(run).tail(450).groupby("sex").decision.mean()
+    assert np.ptp(rates) < 0.12
+    new = people(4, 900).drop(columns="repaid")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    words = ("predict", run.folder, tmp_path / "new.csv", "--out", tmp_path / "out.csv")
+    assert run_main(*words)[0] == 0
+    said = pd.read_csv(tmp_path / "out.csv").decision
+    np.testing.assert_array_equal(said, run.decide(new, record=False).decision)
+    moved = new.assign(sex=np.where(new.sex == "man", "woman", "man"))
+    assert (run.decide(moved, record=False).decision != said).any()
+    run.write_views()
+    for view in ("report.html", "model_card.md"):
+        assert "each group has a threshold of its own" in (run.folder / view).read_text()
 
 
 def test_people_alone_and_together_and_by_the_classifier_get_the_same_decision(runs):

@@ -79,7 +79,7 @@ def test_groups_that_are_not_known(run):
     assert (said.decision == run.decide(NEW, record=False).decision).all()
     assert run.decisions[run.decisions.task == "unknown"].sex.isna().all()
     assert run.answer["people"] == 180  # they are in no group's rate, and the gate says so
-    assert "the sex of 60 people is not known" in run.check(max_gap=1.0)[0].sentence()
+    assert "the sex of 60 people is not known" in run.check(max_gap=1.0)[0].words
     other = run.decide(NEW[:2].assign(sex="X", applicant=[9000, 9001]), task="unknown")
     assert len(other) == 2 and run.verify().sound
 

@@ -3,66 +3,15 @@
 import json
 import logging
 
-import pandas as pd
+import numpy as np
 import pytest
-from lives import begun, labels, unlabelled
+from lives import labels
+from loaned import GOOD, persons, written
 from starlette.testclient import TestClient
 
 import ffml
 from ffml.service.app import Limits, create_app
 from ffml.service.tokens import make_token
-from ffml.store.copying import copy_ledger
-
-
-@pytest.fixture(scope="module")
-def first(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("service") / "loans"
-    begun(folder).close()
-    return folder
-
-
-@pytest.fixture
-def folder(first, tmp_path):
-    copy_ledger(first, tmp_path / "loans")
-    return tmp_path / "loans"
-
-
-@pytest.fixture
-def client(folder):
-    with TestClient(create_app({"loans": str(folder)}), "http://localhost") as client:
-        yield client
-
-
-def persons(rows, number=9):
-    return unlabelled(number, rows).drop(columns="month").to_dict("records")
-
-
-def written(folder):
-    run = ffml.open(folder, write=False)
-    rows = run.store.decisions(columns=("id", "probability", "decision", "label"))
-    run.close()
-    values = (rows[name].tolist() for name in rows)
-    return [repr(row) for row in zip(*values, strict=True)]  # NaN is as NaN
-
-
-def test_one_by_one_in_batches_and_by_file_are_the_same_bytes(first, folder, tmp_path, client):
-    people = persons(60)
-    table = tmp_path / "people.csv"
-    pd.DataFrame(people).to_csv(table, index=False)
-    copy_ledger(first, tmp_path / "other")
-    other = ffml.open(tmp_path / "other")
-    by_file = other.decide(str(table), task="counter")
-    bodies = [{"person": one, "task": "counter"} for one in people[:30]]
-    said = [client.post("/runs/loans/decide", json=body).json() for body in bodies]
-    batch = {"people": people[30:], "task": "counter"}
-    said += client.post("/runs/loans/decide", json=batch).json()["decisions"]
-    assert [one["id"] for one in said] == by_file["id"].tolist()
-    assert [one["favourable"] for one in said] == by_file["decision"].astype(bool).tolist()
-    assert [one["probability"] for one in said] == [float(p) for p in by_file["probability"]]
-    assert written(folder) == written(tmp_path / "other")
-    again = client.post("/runs/loans/decide", json=bodies[0]).json()
-    assert again == said[0] and len(written(folder)) == len(written(tmp_path / "other"))
-    other.close()
 
 
 def test_tensors_get_the_decisions_of_objects(client):
@@ -87,28 +36,82 @@ def test_labels_come_once_and_are_learned_from(folder, client):
         {"id": one["person"], "label": one["paid"], "task": "counter"}
         for one in labels(9).to_dict("records")
     ]
-    before = client.get("/runs/loans/versions").json()["current"]
+    before = client.get("/runs/loans/versions").json()["newest"]
     added = client.post("/runs/loans/labels", json={"labels": rows}).json()
     assert (added["new"], added["learned"]) == (24, ["counter"])
     assert client.post("/runs/loans/labels", json={"labels": rows}).json()["known"] == 24
-    assert client.get("/runs/loans/versions").json()["current"] == before + 1
+    assert client.get("/runs/loans/versions").json()["newest"] == before + 1
     assert ffml.open(folder, write=False).verify().sound
+
+
+def test_labels_by_the_number_of_a_decision(client):
+    said = client.post("/runs/loans/decide", json={"people": persons(3)}).json()["decisions"]
+    rows = [{"decision_id": one["decision_id"], "label": "yes"} for one in said]
+    assert client.post("/runs/loans/labels", json={"labels": rows}).json()["new"] == 3
+    mixed = {"labels": [rows[0], {"id": "9-1", "label": "yes"}]}
+    assert client.post("/runs/loans/labels", json=mixed).status_code == 400
+
+
+def test_a_decision_says_what_it_follows_from(folder, client):
+    said = client.post("/runs/loans/decide", json={"people": persons(40)}).json()["decisions"]
+    scorer = ffml.open(folder, write=False).scorer()
+    for one in said:
+        assert one["threshold"] == scorer.cut
+        above = one["probability"] > one["threshold"]
+        assert one["without_fairness"] == ("yes" if above else "no")
+        assert one["decision"] == ("yes" if one["favourable"] else "no")
+    again = client.post("/runs/loans/decide", json={"people": persons(40)}).json()["decisions"]
+    assert again == said
+
+
+def test_a_request_under_a_key_is_one_decision_whatever_happens_in_between(folder, client):
+    headers = {"Idempotency-Key": "order-1"}
+    nobody = {"people": persons(2)}
+    one = client.post("/runs/loans/decide", json=nobody, headers=headers).json()
+    client.post("/runs/loans/versions/roll_back")
+    assert client.post("/runs/loans/decide", json=nobody, headers=headers).json() == one
+    other = client.post("/runs/loans/decide", json={"people": persons(1)}, headers=headers)
+    assert other.status_code == 400 and "another request" in other.json()["error"]
+    for bad in ("", "a b", "x" * 300, "\x7f"):
+        headers = {"Idempotency-Key": bad}
+        assert client.post("/runs/loans/decide", json=nobody, headers=headers).status_code == 400
 
 
 def test_fairness_is_the_run_s_own_answer(folder, client):
     said = client.get("/runs/loans/fairness").json()
     run = ffml.open(folder, write=False)
     assert "\n".join(said["words"]) == str(run.answer)
-    frame = run.decisions
-    newest = said["periods"][-1]
-    own = frame[frame.task == newest["task"]].groupby("sex").decision.agg(["size", "sum"])
-    for one in newest["groups"]:
-        assert (one["people"], one["positives"]) == tuple(own.loc[one["group"]])
     assert client.get("/runs/loans/rounds").json()["rounds"][0]["task"] == "2024-01"
     assert client.get("/runs/loans/events").json()["events"][0]["seq"] == 1
+    assert client.get("/runs/loans/events?after=1").json()["events"][0]["seq"] == 2
+    checked = client.get("/runs/loans/check?max_gap=0.05").json()
+    assert checked["verdict"] == ffml.audit.gate.verdict(run.check(max_gap=0.05))
+    assert client.get("/runs/loans/check?max_gap=much").status_code == 400
 
 
-GOOD = {"person": "x1", "sex": "F", "income": 50.0}
+@pytest.mark.parametrize("by", ["task", "day", "year"])
+def test_rates_by_group_and_period_are_those_of_the_decisions(folder, client, by):
+    client.post("/runs/loans/decide", json={"people": persons(50)})
+    said = client.get(f"/runs/loans/fairness?by={by}").json()
+    frame = ffml.open(folder, write=False).decisions
+    if by != "task":
+        assert sum(one["people"] for one in said["periods"]) == len(frame)
+        said["periods"] = said["periods"][: len(said["periods"]) == 1]  # or midnight was passed
+    for period in said["periods"]:
+        some = frame[frame.task == period["period"]] if by == "task" else frame
+        own = some.groupby("sex").decision.agg(["size", "sum"])
+        rates = []
+        for one in period["groups"]:
+            assert (one["people"], one["positives"]) == tuple(own.loc[one["group"]])
+            assert one["low"] <= one["rate"] <= one["high"]
+            n, p = one["people"], one["rate"]
+            middle = (p + 1.96**2 / (2 * n)) / (1 + 1.96**2 / n)  # Wilson's
+            assert np.isclose((one["low"] + one["high"]) / 2, middle)
+            rates.append(p)
+        assert np.isclose(period["notions"][0]["gap"], max(rates) - min(rates))
+        assert period["people"] == len(some)
+
+
 BAD = [
     {},
     {"person": 3},
@@ -128,15 +131,14 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("body", BAD, ids=range(len(BAD)))
-def test_bad_input_is_refused_in_one_line_and_leaves_nothing(folder, client, body):
+def test_bad_input_is_refused_in_one_line_and_leaves_nothing(folder, client):
     before = written(folder)
-    reply = client.post(
-        "/runs/loans/decide", content=json.dumps(body), headers={"content-type": "application/json"}
-    )
-    assert reply.status_code == 400, reply.text
-    assert len(reply.json()["error"].splitlines()) == 1
-    assert str(folder) not in reply.text
+    headers = {"content-type": "application/json"}
+    for body in BAD:
+        reply = client.post("/runs/loans/decide", content=json.dumps(body), headers=headers)
+        assert reply.status_code == 400, reply.text
+        assert len(reply.json()["error"].splitlines()) == 1
+        assert str(folder) not in reply.text
     assert written(folder) == before
 
 

@@ -396,7 +396,7 @@ def test_noisy_data_may_have_more_seeds():
 
 
 BAD = [
-    (["--data", "adlt"], "unknown data set 'adlt': did you mean 'adult'?"),
+    (["--data", "adlt"], "unknown data set 'adlt'; did you mean 'adult'?"),
     (["--data", "nowhere.csv"], "nowhere.csv"),
     (["--method", "fml"], "unknown method 'fml'; did you mean 'ffml'?"),
     (["--method", "fml max_gap=0.1"], "unknown method 'fml'; did you mean 'ffml'?"),

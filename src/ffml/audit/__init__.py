@@ -4,7 +4,8 @@ Nothing is learned, and nothing here needs JAX.
 """
 
 from ffml.audit._files import REPORT, audit_document, audit_folder, write_audit
-from ffml.audit._judge import Audit, ColumnAudit, Limits, audit_decisions, check_limits
+from ffml.audit._judge import Audit, ColumnAudit, audit_decisions
+from ffml.audit.gate import Limits
 
 __all__ = [
     "REPORT",
@@ -14,6 +15,5 @@ __all__ = [
     "audit_decisions",
     "audit_document",
     "audit_folder",
-    "check_limits",
     "write_audit",
 ]

@@ -6,51 +6,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml import metrics
-from ffml.audit.gate import Finding, limits
+from ffml.audit.gate import Finding, Limits
 from ffml.audit.gate._asked import notion_findings
-from ffml.base import FFMLError, Ratio
-from ffml.metrics import NOTIONS, GapAlarm, GapStatistics
+from ffml.audit.gate._limits import DEFAULT_NOTION
+from ffml.base import SensitiveColumn
+from ffml.metrics import GapAlarm, GapStatistics
 from ffml.metrics.alarm import column_alarms
 from ffml.metrics.answer import answer
+from ffml.metrics.facts import pooled_metrics
 from ffml.metrics.labels import measurable
 from ffml.metrics.phrases import favourable_words
 from ffml.tables import Decisions
 
-DEFAULT_NOTION = "demographic-parity"
 LABEL_RATES = ("n_label_1", "true_positive_rate", "false_positive_rate", "accuracy")
-
-
-class Limits(NamedTuple):
-    """What is asked of the decisions; None: nothing."""
-
-    max_gap: float | None = None
-    notion: str | None = None
-    min_dp: float | None = None
-    min_eo: float | None = None
-    min_ratio: float | None = None
-
-    def asked(self) -> list[tuple[str, float | Ratio]]:
-        """Return notions with their bounds."""
-        return limits(self.max_gap, self.min_ratio, self.notion, self.min_dp, self.min_eo)
-
-
-def check_limits(limits: Limits, labelled: bool) -> None:
-    """Refuse limits that are out of range, or that need labels where there are none."""
-    for name, limit in limits._replace(notion=None)._asdict().items():
-        if limit is not None and not 0 <= limit <= 1:
-            raise FFMLError(f"--{name.replace('_', '-')} must be between 0 and 1, got {limit}")
-    if limits.notion is not None and limits.max_gap is limits.min_ratio is None:
-        raise FFMLError(
-            "--notion says whom --max-gap and --min-ratio compare; give one of these too"
-        )
-    if limits.notion is not None and limits.notion not in NOTIONS:
-        raise FFMLError(f"--notion must be one of {', '.join(NOTIONS)}, got '{limits.notion}'")
-    for name, asked in (
-        (f"--notion {limits.notion}", limits.notion not in (None, DEFAULT_NOTION)),
-        ("--min-eo", limits.min_eo is not None),
-    ):
-        if asked and not labelled:
-            raise FFMLError(f"{name} compares people of the same label; give --label")
 
 
 class ColumnAudit(NamedTuple):
@@ -78,7 +46,7 @@ def audit_decisions(decisions: Decisions, limits: Limits) -> Audit:
 
     Rows without a label count for demographic parity, and for nothing that needs labels.
     """
-    check_limits(limits, labelled=decisions.labelled_rows > 0)
+    limits.refuse_misuse(labelled=decisions.labelled_rows > 0)
     asked, by_task = limits.asked(), decisions.by is not None
     found = answer(
         decisions.counts,
@@ -103,7 +71,7 @@ def audit_decisions(decisions: Decisions, limits: Limits) -> Audit:
             ColumnAudit(
                 column.name,
                 group_rows(counts.sum(0), column.groups, decisions.labelled_rows > 0),
-                _ratios(counts, column.groups, notions),
+                _ratios(counts, column, notions),
                 {
                     n: metrics.gap_statistics(counts, column.groups, n, by_task=by_task)
                     for n in notions
@@ -127,9 +95,9 @@ def group_rows(table: np.ndarray, groups: tuple[str, ...], labelled: bool) -> li
 
 
 def _ratios(
-    counts: np.ndarray, groups: tuple[str, ...], notions: list[str]
+    counts: np.ndarray, column: SensitiveColumn, notions: list[str]
 ) -> dict[str, tuple[float, float, float]]:
-    values = metrics.judge(counts.sum(0), groups).values
+    values = pooled_metrics(counts, column)
     return {
         metric: (values[metric], values[f"{metric}_low"], values[f"{metric}_high"])
         for metric, notion in (("dp", DEFAULT_NOTION), ("eo", "equalized-odds"))

@@ -6,21 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import (
-    audit,
-    compare,
-    data,
-    label,
-    ledger,
-    listings,
-    options,
-    reproduce,
-    serve,
-    start,
-    tune,
-    update,
-    upgrade,
-)
+from ffml.cli import compare, export, reproduce, serve, tune
+from ffml.cli._audit import audit
+from ffml.cli._data import check, inspect, predict
+from ffml.cli._later import label, update
+from ffml.cli._ledger import decide, forget, promote, replay, report, upgrade, verify
+from ffml.cli._listings import datasets, methods, notions
+from ffml.cli._options import run
+from ffml.cli._start import start
 
 app = typer.Typer(
     name="ffml",
@@ -52,29 +45,17 @@ def common(
 
 
 COMMANDS = (
-    start.start,
-    options.run,
-    update.update,
-    label.label,
-    ledger.decide,
-    ledger.report,
-    ledger.verify,
-    ledger.replay,
-    ledger.forget,
-    ledger.promote,
-    serve.serve,
-    serve.token,
-    upgrade.upgrade,
-    compare.compare,
-    reproduce.reproduce,
-    tune.tune,
-    data.inspect,
-    data.predict,
-    data.check,
-    audit.audit,
-    listings.datasets,
-    listings.methods,
-    listings.notions,
+    *(start, run, update, label, decide, report, verify, replay, forget, promote),
+    *(
+        serve.serve,
+        serve.token,
+        export.export,
+        upgrade,
+        compare.compare,
+        reproduce.reproduce,
+        tune.tune,
+    ),
+    *(inspect, predict, check, audit, datasets, methods, notions),
 )
 for command in COMMANDS:
     app.command()(command)
@@ -86,7 +67,7 @@ def main() -> None:
         _refuse_odd_words(sys.argv[1:])
         code = app(standalone_mode=False)
     except FFMLError as error:
-        from ffml.cli.advice import with_owners
+        from ffml.cli._advice import with_owners
 
         _fail(with_owners(str(error), "".join(sys.argv[1:2]), options_of_commands()))
     except Exception as error:
@@ -119,7 +100,7 @@ def options_of_commands() -> dict[str, set[str]]:
 
 
 def _fail(message: str) -> None:
-    from ffml.cli.advice import without_secrets
+    from ffml.cli._advice import without_secrets
 
     typer.echo(f"error: {without_secrets(message, sys.argv[1:])}", err=True)
     sys.exit(2)

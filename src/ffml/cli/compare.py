@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from ffml.base import FFMLError
-from ffml.cli import shared
-from ffml.cli.shared import OUTPUT, option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import OUTPUT, option
 
 WHAT, HOW = "What to compare", "How to measure"
 
@@ -41,6 +41,15 @@ def compare(
     ] = None,
     preset: Annotated[
         str | None, option(WHAT, "Named settings: default or paper. (default: the protocol's)")
+    ] = None,
+    tune: Annotated[
+        int | None,
+        option(
+            WHAT,
+            "Choose the settings of each method and data set first: the best of N draws, on seeds "
+            "and rounds that are not reported; see `ffml tune`. (default: those given)",
+            metavar="N",
+        ),
     ] = None,
     protocol: Annotated[
         str,
@@ -84,7 +93,9 @@ def compare(
     from ffml.recipe.plain import to_json
     from ffml.recipe.plugins import load_plugins
     from ffml.runtime import configure
+    from ffml.studies.budget import chosen_by_search
     from ffml.studies.compare import compare_methods, plan_on_tables
+    from ffml.studies.jobs import check_backend
 
     configure(devices=1)
     plugins = load_plugins(plugin or ())
@@ -104,16 +115,23 @@ def compare(
         "plugins": plugins,
     }
     wanted = {name: value for name, value in wanted.items() if value is not None}
-    if jobs is not None and jobs < 1:
-        raise FFMLError(f"--jobs must be >= 1, got {jobs}")
+    for name, least in (("jobs", jobs), ("tune", tune)):
+        if least is not None and least < 1:
+            raise FFMLError(f"--{name} must be >= 1, got {least}")
+    watch, command = partial(watched, console), shlex.join(["ffml", *sys.argv[1:]])
+    if tune is not None:
+        check_backend(backend, jobs)
+        wanted["choose"] = chosen_by_search(
+            tune, out, backend=backend, command=command, watch=watch
+        )
 
     compared = compare_methods(
         plan_on_tables(data, roles, for_some, **wanted),
         out,
         jobs=jobs,
         backend=backend,
-        command=shlex.join(["ffml", *sys.argv[1:]]),
-        watch=partial(watched, console),
+        command=command,
+        watch=watch,
     )
     if json_output:
         typer.echo(to_json(compared.document), nl=False)

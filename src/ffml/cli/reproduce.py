@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import shared
-from ffml.cli.shared import OUTPUT, option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import OUTPUT, option
 
 if TYPE_CHECKING:
     from ffml.research.reproduce import Reproduction, Setting

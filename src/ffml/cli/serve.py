@@ -1,13 +1,12 @@
 """``ffml serve`` and ``ffml token``: a run over HTTP, and who may ask it."""
 
-import logging
 import os
 import signal
 import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,12 +25,26 @@ def serve(
     ] = False,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Its port; 0 takes a free one.")] = 8000,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes that answer; several need PostgreSQL.")
+    ] = 1,
+    promote: Annotated[
+        str,
+        typer.Option(
+            help="How a newer version comes to decide: auto (labels it did not learn from say that "
+            "it is no worse), manual, or newest (at once).",
+        ),
+    ] = "auto",
+    webhook: Annotated[
+        str | None,
+        typer.Option(help="Address that is told of alarms. (default: none)", show_default=False),
+    ] = None,
     rate: Annotated[
         float | None,
         typer.Option(help="Requests a second by one token. (default: any)", show_default=False),
     ] = None,
 ) -> None:
-    """Decide, label and look over HTTP, each request by its own transaction in the ledger.
+    """Decide, label and look over HTTP; every decision is in the ledger before it is said.
 
     Without a token (see `ffml token`) only this machine may ask.
     """
@@ -41,27 +54,49 @@ def serve(
         return _demo(host, port)
     try:
         from ffml.service.app import Limits, create_app
-        from ffml.service.server import Server
+        from ffml.service.server import Server, set_up
+        from ffml.service.workers import serve as serve_by
     except ImportError:
         raise FFMLError("serving needs more packages; install them with ffml[serve]") from None
-    from ffml.runtime import configure
-    from ffml.service.tokens import tokens_of
-
-    configure(devices=1)
-    app = create_app(_named(runs or []), Limits(rate=rate))
-    bare = [n for n, one in app.state.runs.items() if not tokens_of(one.run.store)]
-    if bare and host not in _LOOPBACK:
-        raise FFMLError(
-            f"{bare[0]} has no token, so it is served on 127.0.0.1 only; make one with: ffml token"
-        )
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
-    names = ", ".join(app.state.runs)
+    named = _named(runs or [])
+    _refuse_bare(named, host)
+    _refuse_files(named, workers)
+    each = None if rate is None else rate / workers  # workers do not count together
 
     def ready(at: str) -> None:
-        typer.echo(f"serving {names} on {at}, also for a browser (stop with Ctrl-C)")
+        typer.echo(f"serving {', '.join(named)} on {at}, also for a browser (stop with Ctrl-C)")
 
+    set_up()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # once all is done, an end like any
     with suppress(KeyboardInterrupt):
-        Server(app, host, port, ready).run()
+        if workers == 1:
+            Server(create_app(named, Limits(rate=each), promote, webhook), host, port, ready).run()
+        else:
+            said: dict[str, Any] = {"runs": named, "limits": Limits(rate=each)._asdict()}
+            said |= {"promote": promote, "webhook": webhook}
+            serve_by(said, host, port, workers, ready)
+
+
+def _refuse_bare(runs: dict[str, str], host: str) -> None:
+    """Refuse to serve a run without tokens to others."""
+    from ffml.runs import open_run
+    from ffml.service.tokens import tokens_of
+
+    for name, at in runs.items():
+        run = open_run(at, write=False)
+        if host not in _LOOPBACK and not tokens_of(run.store):
+            raise FFMLError(
+                f"{name} has no token, so it is served on 127.0.0.1 only; make one with: ffml token"
+            )
+        run.close()
+
+
+def _refuse_files(runs: dict[str, str], workers: int) -> None:
+    if workers > 1 and (files := [name for name, at in runs.items() if "://" not in at]):
+        raise FFMLError(
+            f"{files[0]} is in a folder, which one process serves; leave out --workers, or keep "
+            "the run in PostgreSQL (ffml run --out 'postgresql://…')"
+        )
 
 
 def _demo(host: str, port: int) -> None:

@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from ffml.base import FFMLError
-from ffml.cli import shared
-from ffml.cli.shared import OUTPUT, option
+from ffml.cli import _shared as shared
+from ffml.cli._shared import OUTPUT, option
 
 WHAT, HOW = "What to try", "How to choose"
 

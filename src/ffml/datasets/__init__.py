@@ -1,16 +1,16 @@
 """Data sets as streams of tasks. One data set = one small file + one line here."""
 
-import difflib
 import inspect
 from os import PathLike
 from typing import Any
 
 from ffml.base import FFMLError, Stream
+from ffml.border import one_of
 from ffml.datasets._adult import ADULT
 from ffml.datasets._bank import BANK
 from ffml.datasets._crime import CRIME
-from ffml.datasets._dataset import Dataset
 from ffml.datasets._lender import LENDER
+from ffml.datasets._people import Dataset
 from ffml.datasets._synthetic import SYNTHETIC
 from ffml.kinds import refuse_other_kinds
 
@@ -43,11 +43,11 @@ def load(
     """
     dataset = find(name)
     parameters = inspect.signature(dataset.load).parameters
-    known = set(parameters) - {"seed", "data_home"}
-    if unknown := sorted(set(options) - known):
-        takes = ", ".join(sorted(known)) or "no options"
+    own = set(parameters) - {"seed", "data_home"}
+    if unknown := sorted(set(options) - own):
+        takes = ", ".join(sorted(own)) or "no options"
         raise FFMLError(f"data set {name!r} has no option {unknown[0]!r}; it takes {takes}")
-    refuse_other_kinds(options, {name: parameters[name].annotation for name in known})
+    refuse_other_kinds(options, {name: parameters[name].annotation for name in own})
     if not dataset.shipped:
         options["data_home"] = data_home
     return dataset.load(seed=seed, **options)
@@ -59,8 +59,4 @@ def find(name: str) -> Dataset:
     >>> find("adult").num_tasks
     41
     """
-    if name not in DATASETS:
-        close = difflib.get_close_matches(name.lower(), DATASETS, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise FFMLError(f"unknown data set {name!r}: {hint}there are {', '.join(DATASETS)}")
-    return DATASETS[name]
+    return one_of("data set", name, DATASETS)

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 from ffml.base import FFMLError, Stream
-from ffml.datasets._dataset import Dataset
-from ffml.datasets._people import people_stream
-from ffml.datasets._shipped import read_shipped
+from ffml.datasets._people import Dataset, people_stream, read_shipped
 
 # The first group is the one that the others are compared with where there are two of them.
 SENSITIVE = {

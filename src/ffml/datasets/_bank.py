@@ -3,9 +3,8 @@
 from os import PathLike
 
 from ffml.base import Stream
-from ffml.datasets._dataset import Dataset
 from ffml.datasets._download import RemoteFile, fetch
-from ffml.datasets._people import people_stream
+from ffml.datasets._people import Dataset, people_stream
 
 FILE = RemoteFile(
     name="bank-additional-full.csv",
@@ -42,9 +41,9 @@ def load(
     frame["month-day"] = frame["month"] + "-" + frame["day_of_week"]
     frame["subscribed"] = frame["y"] == "yes"
     frame["married"] = (frame["marital"] == "married").map({False: "no", True: "yes"})
-    known = frame[frame["marital"] != "unknown"]
+    clients = frame[frame["marital"] != "unknown"]
     return people_stream(
-        known.drop(columns=[*RAW, "duration"] if drop_duration else list(RAW)),
+        clients.drop(columns=[*RAW, "duration"] if drop_duration else list(RAW)),
         name="bank",
         task="month-day",
         label="subscribed",

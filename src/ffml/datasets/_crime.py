@@ -10,9 +10,7 @@ in 98.2 % of communities; 42 % are protected.
 from typing import TYPE_CHECKING
 
 from ffml.base import Stream
-from ffml.datasets._dataset import Dataset
-from ffml.datasets._people import people_stream
-from ffml.datasets._shipped import read_shipped
+from ffml.datasets._people import Dataset, people_stream, read_shipped
 
 if TYPE_CHECKING:
     import pandas as pd

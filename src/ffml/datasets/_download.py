@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ffml.base import FFMLError
+from ffml.store import durable
 
 TIMEOUT_SECONDS = 30.0
 CHUNK_BYTES = 1 << 16
@@ -68,7 +69,7 @@ def fetch(remote: RemoteFile, data_home: str | os.PathLike[str] | None = None) -
             content = _unpack(part, remote)
         part.unlink()
         if content is not None:
-            _write_atomically(path, content)
+            durable.place(path, content)
             return path
         reason = "what arrived does not hold the file that was published"
     except (OSError, http.client.HTTPException) as error:
@@ -131,19 +132,6 @@ def _unpack(part: Path, remote: RemoteFile) -> bytes | None:
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError):
         return None
     return content if _sha256(content) == remote.sha256 else None
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    """Write beside ``path``, then rename: whoever looks sees the whole file or none."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _sha256(content: bytes) -> str:

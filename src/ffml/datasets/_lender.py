@@ -12,8 +12,7 @@ import numpy as np
 
 from ffml.base import Stream
 from ffml.border import at_least
-from ffml.datasets._dataset import Dataset
-from ffml.datasets._people import people_stream
+from ffml.datasets._people import Dataset, people_stream
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,14 +1,17 @@
-"""From a table of people to a stream of tasks; every tabular data set goes through here.
+"""A data set's card, and the way from its table of people to a stream of tasks.
 
 Columns are encoded as those of any table (`ffml.tables`). Two things are the data sets' own:
 tasks arrive in an order that the seed draws, and numbers are standardised within each task.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
 
 from ffml.base import SensitiveColumn, Stream, Task
 from ffml.tables import FrameSource, table_stream
@@ -16,6 +19,33 @@ from ffml.tables.scaling import RunningScaler
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set's card. ``load`` takes ``seed`` and the data set's own options, by keyword."""
+
+    name: str
+    summary: str
+    load: Callable[..., Stream]
+    num_tasks: int  # with default options, like all that follows
+    num_rows: int
+    task: str  # what one task is
+    label: str  # what label 1 means
+    sensitive: str  # what the protected attribute is
+    citation: str
+    licence: str
+    shipped: bool  # False: downloaded on first use, and ``load`` takes ``data_home``
+
+
+def read_shipped(name: str) -> "pd.DataFrame":
+    """Read one of the package's own tables, columns as published.
+
+    >>> read_shipped("crime").shape
+    (1994, 125)
+    """
+    content = files("ffml.datasets").joinpath("files", f"{name}.parquet").read_bytes()
+    return parquet.read_table(pa.BufferReader(content)).to_pandas()
 
 
 def people_stream(
@@ -60,12 +90,12 @@ def people_stream(
         sensitive=tuple(sensitive),
         intersect=intersect,
     )
-    found = table.schema.sensitive
-    given = tuple(SensitiveColumn(c, tuple(groups)) for c, groups in sensitive.items())
-    columns = found if intersect else given
+    columns = table.schema.sensitive
+    if not intersect:
+        columns = tuple(SensitiveColumn(c, tuple(groups)) for c, groups in sensitive.items())
     codes = [
-        np.array([column.groups.index(group) for group in known.groups], np.int32)
-        for column, known in zip(columns, found, strict=True)
+        np.array([column.groups.index(group) for group in sorted_column.groups], np.int32)
+        for column, sorted_column in zip(columns, table.schema.sensitive, strict=True)
     ]
     unscaled = RunningScaler.empty(table.preprocessor.scaled)
 

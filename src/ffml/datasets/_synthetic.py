@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream, Task
-from ffml.datasets._dataset import Dataset
+from ffml.border import at_least, one_of
+from ffml.datasets._people import Dataset
 
 SHARPNESS = 3.0
 
@@ -84,9 +85,12 @@ def load(
     [(15, 5), (17, 5), (16, 5)]
     """
     low, high = (rows_per_task, rows_per_task) if isinstance(rows_per_task, int) else rows_per_task
-    _check(num_tasks, low, high, num_features - bool(proxy), num_groups, bias, drift)
-    from ffml.border import one_of  # here, so that listings do not start JAX
-
+    at_least(1, num_tasks=num_tasks, rows_per_task=low)
+    at_least(2, num_features=num_features - bool(proxy), num_groups=num_groups)
+    if high < low:
+        raise FFMLError(f"rows_per_task must be (low, high) with low <= high, got {(low, high)}")
+    if not (math.isfinite(bias) and math.isfinite(drift)):
+        raise FFMLError(f"bias and drift must be finite, got {bias} and {drift}")
     bias_of = one_of("bias_over_time", bias_over_time, BIASES)
     changed = one_of("change", change, CHANGES)
     one_of("change_in", change_in, dict.fromkeys(CHANGED))
@@ -151,26 +155,6 @@ def bayes_rates(bias: float = 1.0, num_groups: int = 2) -> np.ndarray:
 
 def _centres(num_groups: int) -> np.ndarray:
     return np.linspace(-0.5, 0.5, num_groups)
-
-
-def _check(
-    num_tasks: int,
-    low: int,
-    high: int,
-    num_features: int,
-    num_groups: int,
-    bias: float,
-    drift: float,
-) -> None:
-    least = {"num_tasks": (num_tasks, 1), "num_features": (num_features, 2)}
-    least |= {"rows_per_task": (low, 1), "num_groups": (num_groups, 2)}
-    for name, (value, minimum) in least.items():
-        if value < minimum:
-            raise FFMLError(f"{name} must be >= {minimum}, got {value}")
-    if high < low:
-        raise FFMLError(f"rows_per_task must be (low, high) with low <= high, got {(low, high)}")
-    if not (math.isfinite(bias) and math.isfinite(drift)):
-        raise FFMLError(f"bias and drift must be finite, got {bias} and {drift}")
 
 
 SYNTHETIC = Dataset(

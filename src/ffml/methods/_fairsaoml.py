@@ -38,10 +38,10 @@ def fairsaoml(
     problem: Problem,
     inner: Inner | None = None,
     *,
-    lr: float = 1.0,
+    outer_lr: float = 1.0,
     damping: float = 0.01,
     num_experts: int = 5,
-    num_steps: int = 20,
+    num_outer_steps: int = 20,
     loss_range: float = 1.0,
     radius: float = 100.0,
     shots: int = 100,
@@ -55,8 +55,8 @@ def fairsaoml(
 
         (θ, λ) = Σ_i p_i (θ_i, λ_i)       p_i ∝ w(R_i, C_i) among the experts that have begun
 
-    Once the task is revealed, regrets grow, and each expert takes ``num_steps`` steps on draws of
-    the task, shorter ones the longer its interval::
+    Once the task is revealed, regrets grow, and each expert takes ``num_outer_steps`` steps on
+    draws of the task, shorter ones the longer its interval::
 
         r_i = f(θ') - f(θ'_i)             R_i ← R_i + r_i                  C_i ← C_i + |r_i|
         L_i = f(θ'_i) + Σ_j (λ_ij g_j(θ'_i) - δη_i/2 λ_ij²)                η_i = η/√(2^i)
@@ -68,10 +68,10 @@ def fairsaoml(
     Args:
         problem: loss and constraints, see `ffml.fair_classification`.
         inner: how a task adapts; `primal_dual_steps` is FFML's.
-        lr: η, step size of the expert of one round.
+        outer_lr: η, step size of the expert of one round.
         damping: δ of the augmented term in λ²; it multiplies the step size.
         num_experts: lengths of intervals: 1, 2, 4, …, 2^(num_experts - 1) rounds.
-        num_steps: gradient steps of every expert on each task.
+        num_outer_steps: gradient steps of every expert on each task.
         loss_range: by how much losses may differ in a round; regrets are divided by it and cut at
             1, as the weights ask for.
         radius: R of the ball B that θ is projected onto.
@@ -86,11 +86,11 @@ def fairsaoml(
     Reference: Zhao, Mi, Wu, Jiang, Khan & Chen, "Adaptive Fairness-Aware Online Meta-Learning for
     Changing Environments", KDD 2022.
     """
-    positive(lr=lr, loss_range=loss_range, radius=radius)
-    at_least(1, num_experts=num_experts, num_steps=num_steps, shots=shots)
+    positive(outer_lr=outer_lr, loss_range=loss_range, radius=radius)
+    at_least(1, num_experts=num_experts, num_outer_steps=num_outer_steps, shots=shots)
     at_least(0, damping=damping)
     inner = inner or primal_dual_steps()
-    steps = lr / jnp.sqrt(2.0 ** jnp.arange(num_experts))  # η_i
+    steps = outer_lr / jnp.sqrt(2.0 ** jnp.arange(num_experts))  # η_i
 
     def seen_by(theta: Params, lam: Array, support: Batch, query: Batch) -> Measures:
         return measures(problem, inner(problem, theta, lam, support), query)
@@ -120,9 +120,12 @@ def fairsaoml(
 
     def init(key: Array) -> ExpertState:
         pair = project_to_ball(problem.init(key), radius), jnp.zeros(problem.num_constraints)
-        many = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_experts, *leaf.shape)), pair)
+        params, multipliers = jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, (num_experts, *leaf.shape)), pair
+        )
         nothing = jnp.zeros(num_experts)
-        return ExpertState(*pair, Experts(*many, nothing, nothing), jnp.zeros((), int))
+        experts = Experts(params, multipliers, nothing, nothing)
+        return ExpertState(*pair, experts, jnp.zeros((), int))
 
     def update(key: Array, state: ExpertState, task: LabelledTask, memory: LabelledTask):
         del memory  # what is known of earlier tasks is in the experts
@@ -137,9 +140,9 @@ def fairsaoml(
             first = jax.tree.map(lambda leaf: leaf[0], seen)  # of the newest expert
             return theta, lam, looked_at(info, first.loss, first.constraint, first.gaps)
 
-        experts = judged(state, draw(jnp.asarray(num_steps)), t)
+        experts = judged(state, draw(jnp.asarray(num_outer_steps)), t)
         start = (*experts[:2], nothing_seen(problem))
-        theta, lam, info = lax.fori_loop(0, num_steps, step, start)
+        theta, lam, info = lax.fori_loop(0, num_outer_steps, step, start)
         experts = _begun(experts._replace(params=theta, multipliers=lam), t + 1)
         return ExpertState(*_mean(experts, t + 1), experts, t), info
 

@@ -30,11 +30,8 @@ silently 0 or 1:
 from ffml.metrics._betting import GapAlarm, gap_alarms
 from ffml.metrics._gaps import (
     NOTIONS,
-    GapStatistics,
     RoundGaps,
     comparisons,
-    gap_statistics,
-    largest_gap,
     long_run_weights,
     round_gaps,
     typical_weights,
@@ -48,7 +45,13 @@ from ffml.metrics._judgement import (
     worst,
 )
 from ffml.metrics._noise import bootstrap_intervals, noise_ceilings
-from ffml.metrics._ratios import RatioStatistics, ratio_statistics
+from ffml.metrics._statistics import (
+    GapStatistics,
+    RatioStatistics,
+    gap_statistics,
+    largest_gap,
+    ratio_statistics,
+)
 from ffml.metrics.labels import LabelShares, label_shares
 from ffml.metrics.rates import (
     METRICS,

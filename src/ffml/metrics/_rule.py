@@ -1,8 +1,9 @@
-"""The rule behind the facts: the largest difference between any two groups, with its interval.
+"""The rule behind the facts: the largest difference between any two groups, with its intervals.
 
-The lower end is the largest of the lower ends, each with its part of 2.5 % among all comparisons
-and measures. The upper end is the largest of the upper ends with 2.5 % each: to be missed, the
-truth has to exceed the end of its own comparison.
+An interval is of tasks to come or, as ``so_far``, of more people of the tasks that were. Its lower
+end is the largest of the lower ends, each with its part of 2.5 % among all comparisons and
+measures. Its upper end is the largest of the upper ends with 2.5 % each: to be missed, the truth
+has to exceed the end of its own comparison.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,87 +11,71 @@ from typing import Any
 
 import numpy as np
 
-from ffml.metrics._gaps import NOTIONS, GapStatistics, gap_statistics, pairs
-from ffml.metrics._ratios import RatioStatistics, ratio_statistics
+from ffml.metrics._gaps import NOTIONS, pairs
+from ffml.metrics._statistics import Compared, PooledRatio, compared
 
-LEVEL = 0.95
-KINDS = ("pooled", "long_run", "typical")
+TAIL = 0.025
+KINDS = ("pooled", "by_people", "long_run", "typical")
 LARGE = 200  # people of each group, from which on a task's gap is to be kept by the task itself
 
 
-def largest_gaps(
+def measures(
     tables: np.ndarray, names: Sequence[str], notion: str, count: int, by_task: bool
 ) -> dict[str, dict[str, Any]]:
-    """Return the largest gap of each of `KINDS`, and of "large": the typical gap of large tasks.
+    """Return the largest gap of each of `KINDS`, the smallest ratio, and what large tasks show.
 
     Args:
         tables: ``(T, k, labels, 2)`` counts of the groups that are compared.
         names: of the groups.
         notion: among whom.
         count: how many comparisons and measures share the chance of a false "not kept".
-        by_task: False: all rows are one population.
+        by_task: False: all rows are one population, and there are no tasks to come.
+
+    Returns:
+        `KINDS`, ``large`` (the typical gap of large tasks) and ``ratio``: each a value, ``low`` and
+        ``high``; what is weighed by people also has them ``so_far``.
     """
-    each = gap_statistics(tables, names, notion, LEVEL, by_task)
-    together = gap_statistics(tables, names, notion, _wide(count), by_task)
-    found = {kind: _largest_gap(each, together, kind, names, notion) for kind in KINDS}
-    large = tables * (tables.sum((2, 3), keepdims=True) >= LARGE)
-    each, together = (gap_statistics(large, names, notion, v) for v in (LEVEL, _wide(count)))
-    return found | {"large": _largest_gap(each, together, "typical", names, notion)}
+    found, tail = compared(tables, names, notion), TAIL / max(count, 1)
+    large = compared(tables * (tables.sum((2, 3), keepdims=True) >= LARGE), names, notion)
+    result = {
+        kind: _largest(found, kind, names) | _ends(found, kind, tail, by_task) for kind in KINDS
+    }
+    result["large"] = _largest(large, "typical", names) | _ends(large, "typical", tail, True)
+    values = [one.ratio.value for one in found if np.isfinite(one.ratio.value)]
+    result["ratio"] = {"value": min(values, default=np.nan)} | _ends(found, "ratio", tail, by_task)
+    for kind in ("pooled", "by_people", "ratio"):
+        result[kind]["so_far"] = _ends(found, kind, tail, False)
+    return result
 
 
-def _largest_gap(
-    each: Sequence[GapStatistics],
-    together: Sequence[GapStatistics],
-    kind: str,
-    names: Sequence[str],
-    notion: str,
-) -> dict[str, Any]:
-    values = [getattr(one, kind) for one in each]
+def _largest(found: Sequence[Compared], kind: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return the largest gap, and between whom it is."""
+    values = np.array([getattr(one, kind).value for one in found])
     if not np.isfinite(values).any():
-        return {"value": np.nan, "low": np.nan, "high": np.nan, "higher": "", "lower": ""}
+        return {"value": np.nan, "higher": "", "lower": ""}
     at = int(np.nanargmax(np.abs(values)))
-    first, second = pairs(len(names))
-    both = [names[part[at % len(first)]] for part in (second, first)]
-    higher, lower = both if values[at] >= 0 else both[::-1]
-    lows = (max(getattr(g, f"{kind}_low"), -getattr(g, f"{kind}_high")) for g in together)
-    highs = (max(-getattr(g, f"{kind}_low"), getattr(g, f"{kind}_high")) for g in each)
-    high = float(np.max(list(highs)))  # NaN where one of them cannot be told
-    low = max(largest(lows), 0.0)
-    return {
-        "value": abs(values[at]),
-        "low": low,
-        "high": high,
-        "higher": higher,
-        "lower": lower,
-    }
+    both = [names[part[at % len(part)]] for part in pairs(len(names))]
+    lower, higher = both if values[at] >= 0 else both[::-1]
+    return {"value": abs(float(values[at])), "higher": higher, "lower": lower}
 
 
-def smallest_ratio(
-    tables: np.ndarray, names: Sequence[str], notion: str, count: int, by_task: bool
-) -> dict[str, Any]:
-    """Return the smallest ratio of any two groups' pooled rates, with its interval."""
-    each = ratio_statistics(tables, names, notion, LEVEL, by_task)
-    together = ratio_statistics(tables, names, notion, _wide(count), by_task)
-    values = [one.ratio for one in each]
-    if not np.isfinite(values).any():
-        return {"value": np.nan, "low": np.nan, "high": np.nan}
-    return {
-        "value": float(np.nanmin(values)),
-        "low": float(np.min([one.low for one in each])),
-        "high": -largest(-one.high for one in together),
-    }
+def _ends(found: Sequence[Compared], kind: str, tail: float, to_come: bool) -> dict[str, float]:
+    """Return the ends of the largest gap's interval, or of the smallest ratio's."""
+    parts = [getattr(one, kind) for one in found]
+    parts = [part for part in parts if np.isfinite(part.value)]
+    each = [_apart(part, TAIL, to_come)[1] for part in parts]
+    low = max(largest(_apart(part, tail, to_come)[0] for part in parts), 0.0)
+    high = float(np.max(each)) if each else np.nan  # NaN where one of them cannot be told
+    ends = {"low": low, "high": min(high, 1.0)}
+    return {"low": 1 - ends["high"], "high": 1 - low} if kind == "ratio" else ends
 
 
-def gap_beyond_chance(tables: np.ndarray, names: Sequence[str], notion: str, count: int) -> float:
-    """Return how far apart pooled rates are at least, chance among these people taken out."""
-    found = gap_statistics(tables, names, notion, _wide(count), by_task=False)
-    return largest(max(one.pooled_low, -one.pooled_high) for one in found)
-
-
-def ratio_beyond_chance(tables: np.ndarray, names: Sequence[str], notion: str, count: int) -> float:
-    """Return what the smallest ratio is at most, likewise."""
-    found: list[RatioStatistics] = ratio_statistics(tables, names, notion, _wide(count), False)
-    return -largest(-one.high for one in found)
+def _apart(part: Any, tail: float, to_come: bool) -> tuple[float, float]:
+    """Return how far apart two groups are, at least and at most, whichever is ahead."""
+    low, high = part.ends(tail, to_come)
+    if isinstance(part, PooledRatio):
+        return 1 - high, 1 - low
+    return max(low, -high), max(-low, high)
 
 
 def num_comparisons(num_groups: int, notion: str) -> int:
@@ -102,7 +87,3 @@ def largest(values: Iterable[float]) -> float:
     """Return the largest of those that are known; NaN if none is."""
     known = [value for value in values if np.isfinite(value)]
     return float(max(known)) if known else float("nan")
-
-
-def _wide(count: int) -> float:
-    return 1 - (1 - LEVEL) / max(count, 1)

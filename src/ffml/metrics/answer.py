@@ -25,7 +25,7 @@ from ffml.metrics.facts import (
 )
 from ffml.metrics.labels import SELECTIVE_WORDS, why_unmeasured
 from ffml.metrics.rates import labelled
-from ffml.metrics.verdict import NOT_KEPT, UNMEASURABLE, Evidence, more_people, verdict
+from ffml.metrics.verdict import Evidence, Interval, more_people, verdict
 
 MIN_COMPARED = 0.1  # share of people in tasks with several groups, from which tasks are judged too
 _REASONS = {
@@ -131,10 +131,7 @@ def _column(groups: Groups, notion: str, count: int, by_task: bool) -> dict[str,
         "compared_share": part,
         "judged_by_task": by_task and part >= MIN_COMPARED,
         "facts": group_facts(tables, groups.column, names, notion),
-        **_rule.largest_gaps(tables, names, notion, count, by_task),
-        "ratio": _rule.smallest_ratio(tables, names, notion, count, by_task),
-        "gap_beyond_chance": _rule.gap_beyond_chance(tables, names, notion, count),
-        "ratio_beyond_chance": _rule.ratio_beyond_chance(tables, names, notion, count),
+        **_rule.measures(tables, names, notion, count, by_task),
     }
 
 
@@ -150,51 +147,74 @@ def _notion(
     result |= {"verdict": None, "rule": None, "alarm": alarm, "columns": list(columns)}
     if bound is None:
         return result
-    measures = [one for column in columns for one in _measures(column, bound)]
-    widest = max(measures, key=lambda one: np.nan_to_num(one["high"], nan=2.0))
-    evidence = Evidence(
-        most=1 - bound.least if isinstance(bound, Ratio) else bound,
-        fact=_rule.largest(apart),
-        beyond_chance=_rule.largest(_beyond_chance(column, bound) for column in columns),
-        low=_rule.largest(one["low"] for one in measures),
-        high=np.nan if why else widest["high"],
-        alarm=alarm is not None and alarm["round"] is not None,
+    most = 1 - bound.least if isinstance(bound, Ratio) else bound
+    so_far = _widest([one for c in columns for one in _so_far(c, bound)], bool(why))
+    to_come = _widest([one for c in columns for one in _to_come(c, bound)], bool(why))
+    told = verdict(
+        Evidence(
+            most=most,
+            fact=_rule.largest(apart),
+            so_far=Interval(so_far["low"], so_far["high"]),
+            to_come=Interval(to_come["low"], to_come["high"]),
+            typical=max((_typical_without(column, bound) for column in columns), default=0.0),
+            alarm=alarm is not None and alarm["round"] is not None,
+            measurable=why != SELECTIVE_WORDS,
+        )
     )
     people = max((sum(group["people"] for group in one["groups"]) for one in facts), default=0)
-    more = more_people(evidence.most, widest["value"], evidence.high, people)
-    rule = {"low": evidence.low, "high": evidence.high, "more_people": more}
-    rule["beyond_chance"] = evidence.beyond_chance
-    told = verdict(evidence)
-    if why == SELECTIVE_WORDS and told != NOT_KEPT:
-        told = UNMEASURABLE
-    return result | {"verdict": told, "rule": rule}
+    for one in (so_far, to_come):
+        one["more_people"] = more_people(most, one.pop("value"), one["high"], people)
+    return result | {"verdict": told, "rule": to_come | {"so_far": so_far}}
+
+
+def _widest(found: Sequence[Mapping[str, float]], unknown: bool) -> dict[str, Any]:
+    """Return the largest lower end, the largest upper end, and the value that it belongs to."""
+    widest = max(found, key=lambda one: np.nan_to_num(one["high"], nan=2.0))
+    high = np.nan if unknown else widest["high"]
+    low = _rule.largest(one["low"] for one in found)
+    return {"low": low, "high": high, "value": widest["value"]}
 
 
 def _apart(fact: Mapping[str, Any], bound: Bound) -> float:
     return 1 - fact["ratio"] if isinstance(bound, Ratio) else fact["gap"]
 
 
-def _beyond_chance(column: Mapping[str, Any], bound: Bound) -> float:
-    by_ratio = isinstance(bound, Ratio)
-    return 1 - column["ratio_beyond_chance"] if by_ratio else column["gap_beyond_chance"]
+def _so_far(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
+    """Return what more people of these tasks would show: all of them pooled, and within tasks."""
+    if isinstance(bound, Ratio):
+        return [_turned(column["ratio"]["so_far"] | {"value": column["ratio"]["value"]})]
+    kinds = ("pooled", "by_people") if column["judged_by_task"] else ("pooled",)
+    return [column[kind]["so_far"] | {"value": column[kind]["value"]} for kind in kinds]
 
 
-def _measures(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
-    """Return what the rule is judged by, each as how far apart: value, at least, at most.
+def _to_come(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
+    """Return what the rule is judged by in tasks to come.
 
     A gap within small tasks can hardly be told from chance, so the typical gap is to be kept in
     large tasks, if there are enough; it is found not to be in tasks of any size.
     """
     if isinstance(bound, Ratio):
-        ratio = column["ratio"]
-        ends = (1 - ratio[end] for end in ("value", "high", "low"))
-        return [dict(zip(("value", "low", "high"), ends, strict=True))]
+        return [_turned(column["ratio"])]
     found = [column["pooled"]]
     if column["judged_by_task"]:
         typical, large = column["typical"], column["large"]
         found += [column["long_run"], large] if np.isfinite(large["high"]) else [column["long_run"]]
         found.append({"value": typical["value"], "low": typical["low"], "high": -1.0})
     return found
+
+
+def _turned(ratio: Mapping[str, float]) -> dict[str, float]:
+    """Return a ratio as how far apart rates are."""
+    return {"value": 1 - ratio["value"], "low": 1 - ratio["high"], "high": 1 - ratio["low"]}
+
+
+def _typical_without(column: Mapping[str, Any], bound: Bound) -> float:
+    """Return the typical gap of large tasks, or of all, where it has no interval; else 0."""
+    if isinstance(bound, Ratio) or not column["judged_by_task"]:
+        return 0.0
+    large = column["large"]
+    shown = large if np.isfinite(large["value"]) else column["typical"]
+    return float(np.nan_to_num(shown["value"])) if np.isnan(shown["high"]) else 0.0
 
 
 def _bounds(bound: Bound) -> dict[str, float | None]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ffml.base import SensitiveColumn
 from ffml.metrics._gaps import NOTIONS
+from ffml.metrics._judgement import judge
 from ffml.metrics.labels import label_shares, why_unmeasured
 from ffml.metrics.rates import accuracy, balanced_accuracy, divide, labelled
 
@@ -99,6 +100,17 @@ def fact(table: np.ndarray, column: str, names: Sequence[str], label: int | None
         "gap": float(high - low),
         "ratio": float(divide(np.float64(low), np.float64(high))),
     }
+
+
+def pooled_metrics(tables: np.ndarray, column: SensitiveColumn) -> dict[str, float]:
+    """Judge all rounds as if they were one: ratios and gap of the groups that are compared."""
+    values = judge(tables.sum(0), column.groups).values
+    for notion, metrics in (("demographic-parity", ("dp", "disc")), ("equalized-odds", ("eo",))):
+        groups = compared_groups(tables, column, notion)
+        if groups.small:
+            found = judge(groups.tables.sum(0), groups.names).values
+            values |= {name: value for name, value in found.items() if name.startswith(metrics)}
+    return values
 
 
 def compared_share(tables: np.ndarray) -> float:

@@ -99,6 +99,17 @@ def hundred(rate: float | None) -> str:
     return f"{100 * rate:.1f} of 100" if known(rate) else UNDEFINED
 
 
+def percent(value: float) -> str:
+    """Write a probability; one that is not quite 0 or 1 does not look as if it were.
+
+    >>> percent(0.3071), percent(0.001), percent(0.999)
+    ('31 %', 'under 1 %', 'over 99 %')
+    """
+    if value < 0.005:
+        return "under 1 %"
+    return "over 99 %" if value > 0.995 else f"{100 * value:.0f} %"
+
+
 def in_points(value: float | None) -> str:
     """Write a gap in percentage points.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ffml.base import Array, FFMLError
 
+Z = 1.96
 LABEL_WORDS = ("unfavourable label", "favourable label")
 UNKNOWN = 2  # where counts keep people whose label is not known
 
@@ -123,6 +124,20 @@ METRICS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "accuracy": accuracy,
     "balanced_accuracy": balanced_accuracy,
 }
+
+
+def wilson(chosen: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return Wilson's 95 % interval of a rate; NaN of nobody.
+
+    >>> low, high = wilson(np.array([50]), np.array([100]))
+    >>> low.round(2).tolist(), high.round(2).tolist()
+    ([0.4], [0.6])
+    """
+    people = np.where(people > 0, people, np.nan)
+    rate, weight = chosen / people, Z**2 / people
+    middle = (rate + weight / 2) / (1 + weight)
+    reach = np.sqrt(rate * (1 - rate) * weight + weight**2 / 4) / (1 + weight)
+    return middle - reach, middle + reach
 
 
 def divide(numerator: Array, denominator: Array) -> Any:

@@ -5,8 +5,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ffml.base import FFMLError
-
 Round = Mapping[str, float | None]
 Rounds = TypeVar("Rounds", Sequence[Any], np.ndarray)
 
@@ -20,14 +18,12 @@ def last_third(rounds: Rounds) -> Rounds:
     return rounds[2 * len(rounds) // 3 :]
 
 
-def summarise(rounds: Sequence[Round], min_validation: int = 0) -> dict[str, Any]:
+def summarise(rounds: Sequence[Round]) -> dict[str, Any]:
     """Average every column over all rounds, and over the last third of them.
 
     Args:
         rounds: the values of rounds 1 … T (`ffml.metrics.Judgement.values`, ``loss``, ``dbc``,
             ``n_validation``, …). NaN, None and a missing column all mean "undefined".
-        min_validation: leave out rounds judged on fewer rows than this. The last third stays
-            t > 2T/3 of all T rounds.
 
     Returns:
         ``{"all": summary, "last_third": summary}``, ready for JSON. A summary holds
@@ -42,14 +38,9 @@ def summarise(rounds: Sequence[Round], min_validation: int = 0) -> dict[str, Any
     >>> summary["last_third"]["columns"]["dp"]["mean"] is None
     True
     """
-    if min_validation > 0 and any(values.get("n_validation") is None for values in rounds):
-        raise FFMLError("min_validation needs n_validation in every round: add it, or use 0")
     names = list(dict.fromkeys(name for values in rounds for name in values))
     return {
-        part: _summary(
-            [v for v in some if min_validation <= 0 or (v["n_validation"] or 0) >= min_validation],
-            names,
-        )
+        part: _summary(some, names)
         for part, some in (("all", rounds), ("last_third", last_third(rounds)))
     }
 

@@ -1,31 +1,40 @@
-"""Was it kept? One rule, wherever the question is answered.
+"""Was it kept? One rule, wherever the question is answered; docs/metrics.md says it in words.
 
 For a notion and its bound there are three times:
 
 - *now*: the newest period, a fact;
 - *so far*: everybody decided about. The fact is the largest difference between any two groups, all
-  people pooled. The rule behind it is judged by an interval of that difference and, where people of
-  different groups meet within tasks, of the long-run and the typical gap;
-- *ever*: the alarm, that some period broke the bound.
+  people pooled. The rule behind it has two intervals. One is about more people of the tasks that
+  were, pooled and, where people of different groups meet within tasks, within tasks: chance alone,
+  so that any number of tasks will do. The other is about tasks to come: of the pooled, the long-run
+  and the typical gap. It needs several tasks that do not merely go on as the one before;
+- *ever*: the alarm, that some period broke the bound. Once raised it stands.
 
-The verdict follows:
+The verdict follows, the first that applies:
 
-- **not kept**: the alarm was raised, or the pooled gap is beyond the bound by more than chance
-  among these people, or the interval of the rule lies beyond it;
-- **kept**: nothing of that, the fact is within the bound, and so is the whole interval of the rule;
+- **not kept**: the alarm was raised, or one of the two intervals lies wholly beyond the bound;
 - **cannot be measured**: it needs labels, and who has one depends on the decision;
+- **kept**: the fact is within the bound, and so is all of the interval about tasks to come;
+- **kept so far**: the fact is within the bound, and so is all of the interval about more people of
+  these tasks; of those to come it cannot be told. A typical gap without an interval is within the
+  bound as well;
 - **cannot be told yet**: all else.
-
-The interval of the largest difference counts comparisons: its lower end is the largest of the lower
-ends, each at 97.5 % divided among all comparisons; its upper end is the largest of the upper ends
-at 97.5 % each, as the truth must exceed the end of its own comparison to be missed.
 """
 
 import math
 from typing import NamedTuple
 
-KEPT, NOT_KEPT, UNCLEAR = "kept", "not kept", "cannot be told yet"
-UNMEASURABLE = "cannot be measured"
+KEPT, SO_FAR, NOT_KEPT = "kept", "kept so far", "not kept"
+UNCLEAR, UNMEASURABLE = "cannot be told yet", "cannot be measured"
+VERDICTS = (NOT_KEPT, UNMEASURABLE, KEPT, SO_FAR, UNCLEAR)
+MOST_TIMES = 100  # so many times more people are no help to anybody
+
+
+class Interval(NamedTuple):
+    """How far apart at least and at most; NaN where that cannot be told."""
+
+    low: float
+    high: float
 
 
 class Evidence(NamedTuple):
@@ -33,26 +42,32 @@ class Evidence(NamedTuple):
 
     most: float  # how far is allowed
     fact: float  # how far it is among the people decided about
-    beyond_chance: float  # how far it is at least, chance among these people taken out
-    low: float  # the rule: how far at least, NaN if that cannot be told
-    high: float  # and at most
+    so_far: Interval  # the rule, with more people of the tasks that were
+    to_come: Interval  # the rule, in tasks to come
+    typical: float  # the typical gap where it has no interval
     alarm: bool  # some period was further than allowed
+    measurable: bool = True  # False: labels depend on the decision
 
 
 def verdict(found: Evidence) -> str:
     """Apply the rule.
 
-    >>> verdict(Evidence(0.05, 0.03, 0.0, 0.0, 0.045, False))
-    'kept'
-    >>> verdict(Evidence(0.05, 0.03, 0.0, 0.0, 0.045, True))
-    'not kept'
-    >>> verdict(Evidence(0.05, 0.06, 0.01, 0.0, 0.045, False))
-    'cannot be told yet'
+    >>> kept = Evidence(0.05, 0.03, Interval(0.01, 0.04), Interval(0.0, 0.045), 0.03, False)
+    >>> verdict(kept), verdict(kept._replace(alarm=True))
+    ('kept', 'not kept')
+    >>> verdict(kept._replace(to_come=Interval(0.0, 0.07))), verdict(kept._replace(fact=0.06))
+    ('kept so far', 'cannot be told yet')
     """
-    if found.alarm or found.beyond_chance > found.most or found.low > found.most:
+    most = found.most
+    if found.alarm or found.so_far.low > most or found.to_come.low > most:
         return NOT_KEPT
-    within = found.fact <= found.most and found.high <= found.most  # NaN is not
-    return KEPT if within else UNCLEAR
+    if not found.measurable:
+        return UNMEASURABLE
+    if not found.fact <= most:  # NaN is not
+        return UNCLEAR
+    if found.to_come.high <= most:
+        return KEPT
+    return SO_FAR if max(found.so_far.high, found.typical) <= most else UNCLEAR
 
 
 def more_people(most: float, value: float, high: float, people: int) -> int | None:
@@ -65,4 +80,5 @@ def more_people(most: float, value: float, high: float, people: int) -> int | No
     """
     if not math.isfinite(high) or high <= most or value >= most:
         return None
-    return round(people * (((high - value) / (most - value)) ** 2 - 1))
+    more = people * (((high - value) / (most - value)) ** 2 - 1)
+    return round(more) if more < MOST_TIMES * people else None

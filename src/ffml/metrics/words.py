@@ -16,11 +16,12 @@ from ffml.metrics.phrases import (
     in_points,
     known,
     limit_words,
+    percent,
     policy_words,
     were_decided,
     whom_words,
 )
-from ffml.metrics.verdict import KEPT, NOT_KEPT
+from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR
 
 
 def rates_words(fact: Mapping[str, Any], favourable: str) -> str:
@@ -61,61 +62,80 @@ def fact_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
 
 
 def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
-    """Say of the rule behind the fact: kept, not kept, or what can be told."""
-    verdict, limit = notion["verdict"], limit_words(notion)
-    if verdict == KEPT:
-        return f"Kept: of the rule behind it, {_within(notion)} with 95 % confidence."
+    """Say of the rule behind the fact: kept, kept so far, not kept, or what can be told."""
+    verdict, limit, rule = notion["verdict"], limit_words(notion), notion["rule"]
+    here = f"with more people of {'these tasks' if answer['by_task'] else 'the same kind'}"
     if verdict == NOT_KEPT:
-        return f"Not kept: {_why_not(notion)}."
-    return f"Whether the rule behind it keeps {limit} {verdict}: {_why_unclear(notion)}."
+        return f"Not kept: {_why_not(notion, here)}."
+    if verdict == KEPT:
+        whose = "in these tasks and in those to come" if answer["by_task"] else here
+        return f"Kept: {whose}, {_within(notion, rule)}."
+    if verdict == SO_FAR:
+        told = f"Kept so far: {here}, {_within(notion, rule['so_far'])}."
+        return f"{told} Of tasks to come it cannot be told yet: {_why_unclear(notion, rule)}."
+    why = _why_unclear(notion, rule["so_far"], f"{here}, ", _is_beyond(notion))
+    return f"Whether the rule behind it keeps {limit} {verdict}: {why}."
 
 
-def _within(notion: Mapping[str, Any]) -> str:
-    high = notion["rule"]["high"]
+def _within(notion: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
+    high = interval["high"]
     if notion.get("min_ratio") is not None:
-        return f"the lowest rate is at least {in_points(1 - high)} % of the highest"
-    return f"the gap is within {in_points(high)} points"
+        said = f"the lowest rate is at least {in_points(1 - high)} % of the highest"
+    else:
+        said = f"the gap is within {in_points(high)} points"
+    return f"{said} with 95 % confidence"
 
 
-def _why_not(notion: Mapping[str, Any]) -> str:
+def _why_not(notion: Mapping[str, Any], here: str) -> str:
     """Name the first ground that there is."""
-    limit, rule, alarm = limit_words(notion), notion["rule"], notion["alarm"]
-    by_ratio = notion.get("min_ratio") is not None
+    rule, by_ratio = notion["rule"], notion.get("min_ratio") is not None
     most = 1 - notion["min_ratio"] if by_ratio else notion["max_gap"]
-
-    def beyond(value: float) -> str:
-        return f"at most {in_points(1 - value)} %" if by_ratio else f"at least {in_points(value)}"
-
-    if known(rule["beyond_chance"]) and rule["beyond_chance"] > most:
-        what = "the ratio" if by_ratio else "the gap"
-        unit = "" if by_ratio else " points"
-        return f"with chance taken out, {what} is {beyond(rule['beyond_chance'])}{unit}"
-    if known(rule["low"]) and rule["low"] > most:
-        what = "the ratio of the rule" if by_ratio else "a gap of the rule"
-        return f"{what} is {beyond(rule['low'])}{'' if by_ratio else ' points'} (95 % confidence)"
-    return f"task {alarm['task']} or one before it broke {limit} ({_alarm_whom(alarm)})"
-
-
-def _alarm_whom(alarm: Mapping[str, Any]) -> str:
-    return f"{alarm['column']}: {alarm['comparison']}"
+    for low, whose in (
+        (rule["so_far"]["low"], here),
+        (rule["low"], "in tasks to come"),
+    ):
+        if known(low) and low > most:
+            gap = f"the gap is at least {in_points(low)} points"
+            ratio = f"the lowest rate is at most {in_points(1 - low)} % of the highest"
+            return f"{whose}, {ratio if by_ratio else gap} with 95 % confidence"
+    alarm = notion["alarm"]
+    whom = f"{alarm['column']}: {alarm['comparison']}"
+    return f"task {alarm['task']} or one before it broke {limit_words(notion)} ({whom})"
 
 
-def _why_unclear(notion: Mapping[str, Any]) -> str:
+def _is_beyond(notion: Mapping[str, Any]) -> bool:
+    """Tell whether the fact itself is beyond what was asked."""
+    fact, least = notion["fact"], notion.get("min_ratio")
+    if fact is None or not known(fact["gap"]):
+        return False
+    return bool(fact["gap"] > notion["max_gap"] if least is None else fact["ratio"] < least)
+
+
+def _why_unclear(
+    notion: Mapping[str, Any], interval: Mapping[str, Any], whose: str = "", beyond: bool = False
+) -> str:
+    """Say what can be told, and what it would take to tell more."""
     if notion["unmeasured"]:
         return str(notion["unmeasured"])
-    rule, limit = notion["rule"], limit_words(notion)
-    if not known(rule["high"]):
+    if not known(interval["high"]):
         return (
             f"that takes {MIN_TASKS} tasks or more, none with most of the people, that do not"
             " merely go on as the one before"
         )
-    more = rule["more_people"]
-    by_ratio = notion.get("min_ratio") is not None
-    value = notion["fact"]["ratio" if by_ratio else "gap"]
-    beyond = value < notion["min_ratio"] if by_ratio else value > notion["max_gap"]
-    perhaps = "chance alone may have made the fact; " if beyond else ""
-    needs = f"; for {limit}, about {more:,} more people" if more else ""
-    return f"{perhaps}{_within(notion)} with 95 % confidence{needs}"
+    said, more = whose + _within(notion, interval), interval["more_people"]
+    if more:
+        return f"{said}; for {limit_words(notion)}, about {more:,} more people"
+    within = (
+        "; but the typical gap within tasks is larger"
+        if not beyond and _is_told(notion, interval)
+        else ""
+    )
+    return f"{'chance alone may have made the fact; ' if beyond else ''}{said}{within}"
+
+
+def _is_told(notion: Mapping[str, Any], interval: Mapping[str, Any]) -> bool:
+    least = notion.get("min_ratio")
+    return bool(interval["high"] <= (notion["max_gap"] if least is None else 1 - least))
 
 
 def compared_sentences(notion: Mapping[str, Any], by_task: bool) -> list[str]:
@@ -218,6 +238,24 @@ def _constant(answer: Mapping[str, Any]) -> str:
     )
 
 
+def extremes_sentence(answer: Mapping[str, Any]) -> str:
+    """Say that fairness went by groups more than by probabilities, where it did; empty if not."""
+    found = answer.get("extremes")
+    if not found:
+        return ""
+    decided = were_decided(answer["favourable"]).removeprefix("were ")
+    lowest, highest, low, high = (
+        percent(found[name]) for name in ("lowest_approved", "highest_refused", "low", "high")
+    )
+    return (
+        f"To keep the gap without knowing groups, somebody with a probability of {lowest} was"
+        f" {decided} and somebody with {highest} was not; of the newest {found['people']:,} people,"
+        f" {found['approved_below']:,} below {low} were, and {found['refused_above']:,} above"
+        f" {high} were not. A wider gap, groups known at the decision (--decide-with-groups, where"
+        " lawful) or more columns make this milder."
+    )
+
+
 def notion_sentences(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> list[str]:
     """Say all of a notion: fact, verdict, who was compared, within tasks, and the alarm."""
     said = [fact_sentence(answer, notion)]
@@ -287,7 +325,7 @@ def sentences(answer: Mapping[str, Any]) -> list[str]:
     """Say the whole answer, the fact first."""
     said = [one for notion in answer["notions"] for one in notion_sentences(answer, notion)]
     said += [_of_scores(*one) for one in answer["of_scores"]]
-    said += filter(None, [labels_sentence(answer)])
+    said += filter(None, [extremes_sentence(answer), labels_sentence(answer)])
     return [*said, policy_sentence(answer), right_sentence(answer)]
 
 

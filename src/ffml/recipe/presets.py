@@ -76,7 +76,7 @@ _FROM_TABLE_3: dict[str, dict[str, str]] = {
     "adp-olc": {"num_steps": "num_outer_steps"},  # its step sizes follow from R, G and t
     "gen-olc": _STEPS,
     "sinha-vaze": {"num_steps": "num_outer_steps"},
-    "fairsaoml": {name: name for name in ("inner.lr", "inner.num_steps")},
+    "fairsaoml": {n: n for n in ("inner.lr", "inner.num_steps", "num_outer_steps")},
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ffml.report._view import RunView, Score
+from ffml.report._view import RunView, Score, Table
 
 if TYPE_CHECKING:
     from ffml.audit import Audit
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RunView",
     "Score",
+    "Table",
     "decision_pictures",
     "model_card_text",
     "report_text",

@@ -10,8 +10,7 @@ from ffml import metrics
 from ffml.base import Ratio
 from ffml.metrics import phrases, words
 from ffml.metrics.labels import why_unmeasured
-from ffml.metrics.phrases import hundred, in_points, known
-from ffml.report._counts import round_tables
+from ffml.metrics.phrases import in_points, known
 from ffml.report._view import RunView
 from ffml.report._words import data_name
 from ffml.report.answer import MOST_GROUPS, rate
@@ -115,12 +114,20 @@ def _because(run: RunView, notion: Mapping[str, Any]) -> list[str]:
 
 
 def open_points(run: RunView) -> list[str]:
-    """Say what is not known: labels outstanding, who was not compared."""
+    """Say who was to be decided favourably, and what is not known: labels, who was not compared."""
     answer = run.summary["answer"]
     said = [
         one for n in answer["notions"] for one in words.compared_sentences(n, answer["by_task"])
     ]
-    return list(dict.fromkeys([*filter(None, [words.labels_sentence(answer)]), *said]))
+    data = run.config.get("data", {}).get("summary")
+    about = [words.policy_sentence(answer), words.labels_sentence(answer)]
+    return list(dict.fromkeys([*filter(None, [*about, data and f"Data: {data}."]), *said]))
+
+
+def policy(run: RunView) -> list[str]:
+    """Say who was to be approved, how often that was right, and how extreme decisions are."""
+    said = (words.policy_sentence, words.right_sentence, words.extremes_sentence)
+    return [text for sentence in said if (text := sentence(run.summary["answer"]))]
 
 
 def beside(run: RunView) -> dict[str, Any]:
@@ -128,7 +135,7 @@ def beside(run: RunView) -> dict[str, Any]:
     answer, free = run.summary["answer"], run.summary.get("without_fairness")
     notion = answer["notions"][0]
     name = (notion["fact"] or notion["columns"][0])["column"]
-    groups, counts = round_tables(run)[name]
+    groups, counts = next(c.groups for c in run.columns if c.name == name), run.counts[name]
     small = next(c["small"] for c in notion["columns"] if c["column"] == name)
     compared = [i for i, group in enumerate(groups) if group not in small]
     columns = {"These decisions": _numbers(answer, counts.sum(0), compared)}
@@ -136,16 +143,14 @@ def beside(run: RunView) -> dict[str, Any]:
         table = run.without[name].sum(0) if name in run.without else None
         columns["The same learner without fairness"] = _numbers(free, table, compared)
     for other in run.beside:
-        theirs = round_tables(other)[name][1].sum(0)
-        columns[str(other.config.get("method"))] = _numbers(
-            other.summary["answer"], theirs, compared
-        )
+        theirs = _numbers(other.summary["answer"], other.counts[name].sum(0), compared)
+        columns[str(other.config.get("method"))] = theirs
     if not why_unmeasured(counts) and answer["labelled"]:
         columns["The data (labels)"] = _numbers(_of_labels(answer), _labels(counts), compared)
     decided = phrases.were_decided(answer["favourable"]).removeprefix("were ")
     shown = compared if len(compared) <= MOST_GROUPS else []
-    heads = [f"{decided[0].upper()}{decided[1:]}"]
-    heads += [f"of {groups[i]}" for i in shown]
+    heads = [f"{decided[0].upper()}{decided[1:]}, of 100"]
+    heads += [f"… of 100 {groups[i]}" for i in shown]
     heads += [f"Gap by {name}, points", "Lowest rate in % of the highest (four-fifths: 80)"]
     heads += ["Accuracy", "Balanced accuracy"]
     rows = zip(heads, *(_cells(one, len(shown)) for one in columns.values()), strict=True)
@@ -161,21 +166,24 @@ def _labels(counts: np.ndarray) -> np.ndarray:
 
 
 def _of_labels(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return {"positive_share": answer["label_share"], "accuracy": None, "balanced_accuracy": None}
+    """Return what labels show; beside accuracy, that of the best decision for everybody."""
+    constant = f"{rate(answer['constant_accuracy'])} with one decision for all"
+    return {"positive_share": answer["label_share"], "note": constant, "balanced_accuracy": None}
 
 
 def _numbers(
     found: Mapping[str, Any], table: np.ndarray | None, compared: Sequence[int]
 ) -> dict[str, Any]:
     rates = [] if table is None else metrics.selection_rates(table)[list(compared)].tolist()
-    low, high = (min(rates), max(rates)) if rates else (np.nan, np.nan)
+    told = [one for one in rates if known(one)]
+    low, high = (min(told), max(told)) if len(told) > 1 else (np.nan, np.nan)
     ratio = low / high if high else np.nan
     return {**found, "rates": rates, "gap": high - low, "ratio": ratio}
 
 
 def _cells(found: Mapping[str, Any], shown: int) -> list[str]:
     rates = found["rates"][:shown] or [np.nan] * shown
-    cells = [hundred(found["positive_share"]), *map(hundred, rates)]
-    cells += [in_points(found["gap"]), in_points(found["ratio"])]
-    cells += [rate(found["accuracy"]), rate(found["balanced_accuracy"])]
+    numbers = [found["positive_share"], *rates, found["gap"], found["ratio"]]
+    cells = [in_points(one) for one in numbers]
+    cells += [found.get("note") or rate(found["accuracy"]), rate(found["balanced_accuracy"])]
     return [UNDEFINED if cell == phrases.UNDEFINED else cell for cell in cells]

@@ -10,7 +10,6 @@ from ffml.base import SensitiveColumn
 from ffml.metrics.by_group import by_group
 from ffml.metrics.facts import MIN_PEOPLE
 from ffml.metrics.labels import why_unmeasured
-from ffml.report._counts import round_tables
 from ffml.report._scores import calibration, counts_of
 from ffml.report._view import RunView
 from ffml.report.numbers import UNDEFINED, interval, rate, whole
@@ -24,8 +23,9 @@ SMALL = f"fewer than {MIN_PEOPLE} people: not compared"
 def group_tables(run: RunView) -> list[dict[str, Any]]:
     """Write a table for each protected column, and one for their intersection."""
     found = [
-        group_table(SensitiveColumn(name, tuple(groups)), counts, _said(run, [name], counts))
-        for name, (groups, counts) in round_tables(run).items()
+        group_table(column, counts, _said(run, [column.name], counts))
+        for column in run.columns
+        for counts in [run.counts[column.name]]
     ]
     names = [table["column"] for table in found]
     if len(names) > 1 and run.scores:

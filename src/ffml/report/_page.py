@@ -11,7 +11,6 @@ from ffml.metrics.alarm import Asked
 from ffml.metrics.words import within_tasks_sentence
 from ffml.recipe.asked import asked_bounds
 from ffml.report import _facts, _first, _gaps, _pictures, _recipe, _tables, _words, answer, numbers
-from ffml.report._counts import round_tables
 from ffml.report._groups import group_tables
 from ffml.report._research import research_pictures
 from ffml.report._scores import extremes
@@ -58,6 +57,7 @@ def _context(run: RunView) -> dict[str, Any]:
         "verdicts": _first.verdicts(run),
         "open_points": _first.open_points(run),
         "beside": _first.beside(run),
+        "policy": _first.policy(run),
         "warnings": warning_lines(run),
         **_drawn(run),
         "group_tables": group_tables(run),
@@ -72,10 +72,8 @@ def _context(run: RunView) -> dict[str, Any]:
 
 def _drawn(run: RunView) -> dict[str, Any]:
     """Draw what everybody should see, with a sentence or two beside."""
-    found, summary = round_tables(run), run.summary
+    summary, columns, tables = run.summary, run.columns, run.counts
     favourable, tasks = summary["answer"]["favourable"], run.rounds.text("task")
-    columns = [SensitiveColumn(name, tuple(groups)) for name, (groups, _) in found.items()]
-    tables = {name: counts for name, (_, counts) in found.items()}
     bounds = (run.config.get(name) for name in ("max_gap", "min_ratio"))
     asked = asked_bounds(run.config.get("notions") or [], *bounds)
     moved = summary.get("moved") or {}
@@ -84,10 +82,12 @@ def _drawn(run: RunView) -> dict[str, Any]:
     ends = _pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
     labels = not summary["answer"]["unmeasured"]
     return {
-        "rates": _pictures.rate_pictures(tables, columns, tasks, asked, favourable, ends),
+        "rates": _pictures.rate_pictures(
+            tables, columns, tasks, asked, favourable, ends, "this run" if run.beside else ""
+        ),
         "within": [s for c in notions[0]["columns"] if (s := within_tasks_sentence(c))],
         "changed": [*filter(None, [price]), *_pictures.moved_pictures(moved, favourable)],
-        "changes": answer.change_sentences(summary) + _against_the_odds(run, columns),
+        "changes": answer.change_sentences(summary) + _against_the_odds(run),
         "others": numbers.listed(_others(run)) if run.beside else "",
         "side_by_side": _side_by_side(run, columns[0], tasks, asked, favourable, ends),
         "inside": [
@@ -102,8 +102,8 @@ def _drawn(run: RunView) -> dict[str, Any]:
 def _compared(run: RunView, column: SensitiveColumn) -> list[tuple[str, np.ndarray]]:
     """Return the counts of a column: this run's, without fairness, and of the runs beside it."""
     free = [("without fairness", run.without[column.name])] if column.name in run.without else []
-    others = [(str(o.config.get("method")), round_tables(o)[column.name][1]) for o in run.beside]
-    return [("this run", round_tables(run)[column.name][1]), *free, *others]
+    others = [(str(o.config.get("method")), o.counts[column.name]) for o in run.beside]
+    return [("this run", run.counts[column.name]), *free, *others]
 
 
 def _side_by_side(
@@ -126,7 +126,7 @@ def _side_by_side(
             most,
             favourable,
             ends,
-            f"{name}: rates by {column.name}",
+            name,
         )
         for i, (name, counts) in enumerate(_compared(run, column)[1:] if len(tasks) > 1 else ())
     ]
@@ -138,11 +138,11 @@ def _others(run: RunView) -> list[str]:
     return ["this run", *free, *(f"the method {o.config.get('method')}" for o in run.beside)]
 
 
-def _against_the_odds(run: RunView, columns: list[SensitiveColumn]) -> list[str]:
+def _against_the_odds(run: RunView) -> list[str]:
     """Say who was decided about most against the odds, by group."""
     decided = answer.decided_words(run.summary)
     said = []
-    for column in columns if run.summary.get("moved") else ():
+    for column in run.columns if run.summary.get("moved") else ():
         each = [
             f"{one.group} {numbers.rate(one.lowest)} and {numbers.rate(one.highest)}"
             for one in extremes(run.scores, column)[: answer.MOST_GROUPS]
@@ -156,12 +156,12 @@ def _against_the_odds(run: RunView, columns: list[SensitiveColumn]) -> list[str]
 
 
 def _method_lines(run: RunView) -> list[str]:
-    method, data = run.config.get("method_summary"), run.config.get("data", {}).get("summary")
+    method = run.config.get("method_summary")
     trust = (run.summary.get("extra") or {}).get("trust")
     lines = [f"Method: {method}"] if method else []
     lines += _recipe.wrapper_lines(run)
     lines += [answer.trust_sentence(trust)] if trust is not None else []
-    return lines + ([f"Data: {data}"] if data else [])
+    return lines
 
 
 def _settings(run: RunView) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from ffml import metrics
 from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked, column_alarms
 from ffml.metrics.phrases import asked_words, in_points, were_decided
+from ffml.metrics.rates import Z, wilson
 from ffml.report._scores import calibration
 from ffml.report._view import RunView, Score
 from ffml.report.charts import (
@@ -26,7 +27,6 @@ from ffml.report.charts import (
 )
 from ffml.report.numbers import percent, points
 
-Z = 1.96
 MOST_INPUTS = 8
 Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
 
@@ -38,6 +38,7 @@ def rate_pictures(
     asked: Asked,
     favourable: str,
     ends: tuple[float, float] | None = None,
+    title: str = "",
     shown: slice = slice(None),
 ) -> list[str]:
     """Draw rates by group and gaps by task, or of the tasks ``shown``; none where there is one."""
@@ -51,7 +52,9 @@ def rate_pictures(
         picture
         for i, column in enumerate(columns)
         for picture in (
-            rates_picture(f"rates-{i}", tables[column.name], column, tasks, most, favourable, ends),
+            rates_picture(
+                f"rates-{i}", tables[column.name], column, tasks, most, favourable, ends, title
+            ),
             _gaps(f"gaps-{i}", tables[column.name], column, tasks, most),
         )
     ]
@@ -89,20 +92,6 @@ def evidence_pictures(
     return drawn
 
 
-def wilson(chosen: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's 95 % interval of a rate; NaN of nobody.
-
-    >>> low, high = wilson(np.array([50]), np.array([100]))
-    >>> low.round(2).tolist(), high.round(2).tolist()
-    ([0.4], [0.6])
-    """
-    people = np.where(people > 0, people, np.nan)
-    rate, weight = chosen / people, Z**2 / people
-    middle = (rate + weight / 2) / (1 + weight)
-    reach = np.sqrt(rate * (1 - rate) * weight + weight**2 / 4) / (1 + weight)
-    return middle - reach, middle + reach
-
-
 def rates_picture(
     key: str,
     counts: np.ndarray,
@@ -133,7 +122,7 @@ def rates_picture(
         middle = metrics.rates.divide(chosen.sum(1), people.sum(1))
         band = tuple(np.clip(middle + end, 0, 1).tolist() for end in (-most / 2, most / 2))
         caption += f" Rates within a band of {100 * most:g} points keep what was asked."
-    title = title or f"Rates by {column.name}"
+    title = f"{title}: rates by {column.name}" if title else f"Rates by {column.name}"
     return line_figure(key, title, caption, tasks, lines, _whole, band=band, ends=ends)
 
 
@@ -194,9 +183,7 @@ def price_picture(run: RunView) -> str:
         theirs = other.summary["answer"]
         gap = _number((theirs["notions"][0]["fact"] or {}).get("gap"))
         found.append(Point(f"{other.config.get('method')}", gap, _number(theirs["accuracy"])))
-    constant = _number(answer.get("constant_accuracy"))
-    found.append(Point("one decision for all", 0.0, constant))
-    if sum(math.isfinite(p.x + p.y) for p in found) < 3:
+    if sum(math.isfinite(one.x + one.y) for one in found) < 2:
         return ""
     return points_figure(
         "price",

@@ -1,4 +1,4 @@
-"""What report and model card know about a run. An empty cell is undefined: ``nan``, never 0."""
+"""What report and model card know about a run. What is undefined is ``nan``, never 0."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,48 +6,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ffml.report.files import GROUPS, ROUNDS, TIMINGS
-
-_WORDS = {"": "nan", "True": "1", "False": "0", "true": "1", "false": "0"}
+from ffml.base import SensitiveColumn
 
 
 @dataclass(frozen=True)
 class Table:
-    """Lines as a CSV file has them, column by column.
+    """A line a round, column by column.
 
-    >>> Table({"dp": ["0.5", ""], "task": ["<a>", "NA"]}).numbers("dp")
+    >>> Table.of([{"dp": 0.5, "task": "<a>"}, {"dp": None, "task": "NA"}]).numbers("dp")
     array([0.5, nan])
     """
 
-    columns: dict[str, list[str]]
-    _numbers: dict[str, np.ndarray] = field(default_factory=dict, repr=False)  # those asked for
+    columns: dict[str, list[Any]]
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]]) -> "Table":
         """Make a table of lines."""
         names = rows[0] if rows else ()
-        return cls({name: [str(row[name]) for row in rows] for name in names})
+        return cls({name: [row[name] for row in rows] for name in names})
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
 
     def text(self, name: str) -> list[str]:
-        """Return a column as text; a column that is not there is empty throughout."""
-        return self.columns.get(name, [""] * len(self))
-
-    def at(self, places: Sequence[int]) -> "Table":
-        """Return some of the lines."""
-        return Table({name: [cells[i] for i in places] for name, cells in self.columns.items()})
+        """Return a column as text."""
+        return [str(cell) for cell in self.columns[name]]
 
     def numbers(self, name: str) -> np.ndarray:
-        """Return a column as finite numbers, or ``nan`` where it is undefined."""
-        if name not in self._numbers:
-            values = [float(_WORDS.get(cell, cell)) for cell in self.text(name)]
-            array = np.array(values, dtype=float)
-            array = np.where(np.isfinite(array), array, np.nan)
-            array.flags.writeable = False  # several readers share it
-            self._numbers[name] = array
-        return self._numbers[name]
+        """Return a column as finite numbers, or ``nan``; so is one that is not there."""
+        array = np.array(self.columns.get(name, [None] * len(self)), float)
+        return np.where(np.isfinite(array), array, np.nan)
 
 
 class Score(NamedTuple):
@@ -70,25 +58,13 @@ class RunView:
     config: dict[str, Any]
     summary: dict[str, Any]
     rounds: Table
-    groups: Table
-    timings: Table
+    columns: tuple[SensitiveColumn, ...]
+    counts: Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
     inputs: tuple[str, ...] = ()  # columns of someone's own table that predictions need
     without: Mapping[str, np.ndarray] = field(default_factory=dict)  # counts without fairness
     scores: tuple[Score, ...] = ()
     stand_ins: Mapping[str, Any] = field(default_factory=dict)  # see `ffml.runs._inputs`
     beside: tuple["RunView", ...] = ()  # other runs about the same people
-
-    @classmethod
-    def of(
-        cls,
-        config: dict[str, Any],
-        summary: dict[str, Any],
-        tables: Mapping[str, Sequence[Mapping[str, Any]]],
-        inputs: tuple[str, ...] = (),
-    ) -> "RunView":
-        """Make a view of lines as the run's CSV files have them, by file."""
-        rounds, groups, timings = (Table.of(tables[name]) for name in (ROUNDS, GROUPS, TIMINGS))
-        return cls(config, summary, rounds, groups, timings, inputs)
 
     @property
     def constraints(self) -> list[str]:

@@ -1,18 +1,18 @@
 """Decisions about people as they come: by what was learned so far, and kept in the ledger."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ffml.base import FFMLError, Schema, Task
+from ffml.base import FFMLError
 from ffml.runs._again import refuse_disorder
 from ffml.runs._answer import keep_alarms
-from ffml.runs._people import fingerprints, names_of
+from ffml.runs._arrivals import Arrivals, Batch, batches_of, read_people
 from ffml.runs._played import group_names
 from ffml.scoring import Scorer, prepare
-from ffml.store import Decided, Round, Store, Transaction, request_hash
-from ffml.tables import Source, located, open_data, person_columns
+from ffml.store import Decided, Round, Store, Transaction
+from ffml.tables import open_data
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,152 +23,129 @@ if TYPE_CHECKING:
 MOST_ASKED = 5000  # people that a query names; of more, the whole task is read
 
 
-class Arrivals(NamedTuple):
-    """People to be decided about, as a table has them."""
+class Part(NamedTuple):
+    """The rows of a table that are one request."""
 
-    x: np.ndarray  # (n, features) encoded
-    groups: np.ndarray  # (n, columns) codes, −1 where not known
-    ids: np.ndarray | None
-    tasks: list[str | None]
+    rows: int
+    key: str | None = None  # under which the request may come again
 
 
-class Batch(NamedTuple):
-    """Those of one task, with their names and hashes."""
+class Said(NamedTuple):
+    """A row of what `Run.decide` returns."""
 
-    task: Task
-    rows: np.ndarray  # their places in the table
-    names: list[str]
-    contents: np.ndarray
+    id: str
+    task: str
+    probability: float
+    threshold: float | None  # from which probability on, were no gap bounded
+    decision: int
+    unpriced: int  # the decision if no gap were bounded
+    version: int
+    number: int  # in the ledger; −1 of a decision that is not recorded
 
 
-Said = tuple[float, int, int, int]  # probability, decision, version, number in the ledger
+_KINDS: dict[str, Any] = dict.fromkeys(("id", "task"), object)
+_KINDS |= dict.fromkeys(("decision", "unpriced", "version", "number"), np.int64)
+_KINDS |= {"probability": np.float32, "threshold": np.float64}
+_KEPT = ("id", "task", "probability", "event", "decision", "unpriced", "version", "seq")
 
 
 def decide_people(
     run: "Run",
     people: Any,
     *,
-    task: str | None,
-    record: bool,
-    query: str | None,
-    support: Any,
-    together: bool,
-    key: str | None,
+    task: str | None = None,
+    record: bool = True,
+    query: str | None = None,
+    support: Any = None,
+    together: bool = False,
+    key: str | None = None,
+    parts: Sequence[Part] | None = None,
+    scorer: Scorer | None = None,
 ) -> "pd.DataFrame":
-    """Decide about people; see `ffml.Run.decide`."""
-    source = open_data(people, query)
-    if key is not None and not record:
-        raise FFMLError("a key is for decisions that are recorded; leave out one of the two")
-    scorer = run.scorer()
+    """Decide about people; see `ffml.Run.decide`.
+
+    Args:
+        run: decides.
+        people: as for `ffml.Run.decide`, and so are those up to ``key``.
+        parts: the requests that the rows are of; None: one.
+        scorer: of a version; None: of the one that decides.
+    """
+    source, scorer = open_data(people, query), scorer or run.scorer()
     arrivals = read_people(
         source, run.config["data"], scorer.model.schema, scorer.preprocessor, task
     )
-    if not len(arrivals.x):
-        raise FFMLError(f"{source.name} has no rows to decide about")
     if support is not None or together:
         scorer = prepare(scorer.model, people if together else None, support)
     if record:
-        return _recorded(run, scorer, arrivals, key)
-    batches = _batches(arrivals, scorer.model.schema, run.store)
-    said = [_decided(scorer, one, np.arange(len(one.names)), keep=False) for one in batches]
+        return _recorded(run.store, scorer, arrivals, parts or [Part(len(arrivals.x), key)])
     rows = [
-        (one, _told(people, range(len(one.names))))
-        for one, people in zip(batches, said, strict=True)
+        row
+        for batch in batches_of(arrivals, scorer.model.schema, run.store)
+        for row in _placed(batch, _told(scorer, _decided(scorer, batch, keep=False), batch))
     ]
-    return _frame(rows).drop(columns="number")
+    return _table([row for _, row in sorted(rows)]).drop(columns="number")
 
 
-def read_people(
-    source: Source, data: Mapping[str, Any], schema: Schema, preprocessor: Any, task: str | None
-) -> Arrivals:
-    """Encode a table of people; groups, ids and tasks are read as far as it has them."""
-    if missing := [name for name in preprocessor.names if name not in source.columns]:
-        raise FFMLError(
-            f"{source.name} has no column {preprocessor.needed(missing[0], 'the model needs')}"
-        )
-    columns = person_columns(source, data.get("roles") or {}, schema)
-    xs, groups, ids = [], [], []
-    tasks: list[str | None] = []
-    for batch in source.batches(list(dict.fromkeys([*preprocessor.names, *columns.names]))):
-        with located(source):
-            xs.append(preprocessor.transform(batch.select(list(preprocessor.names))))
-        found = columns.read(batch)
-        groups.append(found.groups)
-        ids += [] if found.ids is None else [found.ids]
-        tasks += [task] * len(batch) if task else found.tasks
-    x = np.concatenate([np.zeros((0, preprocessor.width)), *xs])
-    codes = np.concatenate([np.zeros((0, len(schema.sensitive)), np.int32), *groups])
-    known = np.concatenate(ids) if ids else None
-    return Arrivals(x, codes, known, tasks)
-
-
-def _batches(arrivals: Arrivals, schema: Schema, store: Store) -> list[Batch]:
-    """Put people by task; those without one come after the tasks that were learned from."""
-    tasks = arrivals.tasks
-    if None in tasks:
-        after = f"after round {store.tasks_done()}"
-        tasks = [name or after for name in tasks]
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(tasks):
-        places.setdefault(str(name), []).append(place)
-    return [_batch(name, arrivals, np.array(rows), schema) for name, rows in places.items()]
-
-
-def _batch(name: str, arrivals: Arrivals, rows: np.ndarray, schema: Schema) -> Batch:
-    ids = None if arrivals.ids is None else arrivals.ids[rows]
-    unknown = np.full(len(rows), -1)
-    task = Task(name, arrivals.x[rows], unknown, arrivals.groups[rows], ids=ids)
-    contents = fingerprints(task, schema).rows
-    return Batch(task, rows, names_of(task, contents), contents)
-
-
-def _recorded(run: "Run", scorer: Scorer, arrivals: Arrivals, key: str | None) -> "pd.DataFrame":
+def _recorded(
+    store: Store, scorer: Scorer, arrivals: Arrivals, parts: Sequence[Part]
+) -> "pd.DataFrame":
     """Decide about those who are new to their task, and write it; others keep their decision.
 
     Who is new is found within the transaction, and so is whether a request came before: of two who
     decide about one person at the same time, the second returns what the first has written.
     """
-    store = run.store
+    said: dict[int, Said] = {}
+    first: list[tuple[Part, range, str]] = []  # requests with a key, for the first time
+    start = 0
     with store.transaction("decide", "people") as ledger:
-        batches = _batches(arrivals, scorer.model.schema, store)
-        asked = "" if key is None else _asked(arrivals)
-        if key is not None and (numbers := ledger.request(key, asked)) is not None:
-            return _frame_again(store, numbers)
-        ledger.what = f"people of {', '.join(one.task.name for one in batches)}"
-        rows = [(one, _answered(store, ledger, scorer, one)) for one in batches]
-        frame = _frame(rows)
-        if key is not None:
-            ledger.put_request(key, asked, frame["number"].tolist())
-    return frame
+        for part in parts:
+            places = range(start, start + part.rows)
+            start = places.stop
+            if part.key is None:
+                continue
+            asked = arrivals.at(places).asked
+            if (numbers := ledger.request(part.key, asked)) is None:
+                first.append((part, places, asked))
+            else:
+                said |= dict(zip(places, _again(store, numbers), strict=True))
+        new = [place for place in range(len(arrivals.x)) if place not in said]
+        said |= {new[at]: row for at, row in _answers(store, ledger, scorer, arrivals.at(new))}
+        for part, places, asked in first:
+            ledger.put_request(str(part.key), asked, [said[place].number for place in places])
+    return _table([said[place] for place in range(len(arrivals.x))])
 
 
-def _asked(arrivals: Arrivals) -> str:
-    """Hash what is asked under a key: everybody's task, id and features, not the moment."""
-    ids = None if arrivals.ids is None else [str(one) for one in arrivals.ids]
-    return request_hash(arrivals.tasks, ids, arrivals.x, arrivals.groups)
+def _answers(
+    store: Store, ledger: Transaction, scorer: Scorer, arrivals: Arrivals
+) -> list[tuple[int, Said]]:
+    """Return everybody's decision with their place, and write those that are new."""
+    batches = batches_of(arrivals, scorer.model.schema, store)
+    ledger.what = f"people of {', '.join(one.task.name for one in batches)}"
+    return [row for one in batches for row in _placed(one, _answered(store, ledger, scorer, one))]
 
 
 def _answered(store: Store, ledger: Transaction, scorer: Scorer, batch: Batch) -> dict[str, Said]:
-    """Return everybody's decision, and write those that are new."""
     name = batch.task.name
     before = store.round_of(name)
     if before is None:
         refuse_disorder(name, store.tasks())
     known = _known(store, before, batch) if before else {}
-    new = np.array([i for i, one in enumerate(batch.names) if one not in known], int)
-    if not len(new):
+    new = [place for place, one in enumerate(batch.names) if one not in known]
+    if not new:
         return known
     if before is not None and before.status != "open":
         keep_alarms(store, ledger)  # the counts of a task long judged are about to change
     number = ledger.put_round(name, "open", {}) if before is None else before.round
     keep = before is None or before.status == "open"  # it is to be learned from
-    people = _decided(scorer, batch, new, keep)
-    return known | _told(people, ledger.add_decisions(number, people))
+    people = _decided(scorer, batch, keep, np.array(new))
+    twins = len({*people.ids}) < len(people.ids)
+    numbers = ledger.add_decisions(number, people, scorer.cut, new=not twins)
+    return known | _told(scorer, people, batch, numbers)
 
 
-def _decided(scorer: Scorer, batch: Batch, rows: np.ndarray, keep: bool) -> Decided:
-    """Decide about some people of a task; ``keep`` their features."""
-    task = batch.task
+def _decided(scorer: Scorer, batch: Batch, keep: bool, rows: np.ndarray | None = None) -> Decided:
+    """Decide about some people of a task, or all; ``keep`` their features."""
+    task, rows = batch.task, np.arange(len(batch.names)) if rows is None else rows
     said = scorer.decide(task.x[rows])
     return Decided(
         ids=[batch.names[i] for i in rows],
@@ -183,62 +160,63 @@ def _decided(scorer: Scorer, batch: Batch, rows: np.ndarray, keep: bool) -> Deci
     )
 
 
-def _told(people: Decided, numbers: range) -> dict[str, Said]:
-    probability, decision = people.probability.tolist(), people.decision.tolist()
-    versions = [people.version] * len(people.ids)
-    said = zip(probability, decision, versions, numbers, strict=True)
-    return dict(zip(people.ids, said, strict=True))
+def _told(
+    scorer: Scorer, people: Decided, batch: Batch, numbers: Sequence[int] | None = None
+) -> dict[str, Said]:
+    columns = (people.probability, people.decision, people.unpriced)
+    values = zip(people.ids, *(column.tolist() for column in columns), strict=True)
+    task, cut, version = batch.task.name, scorer.cut, people.version
+    return {
+        id: Said(id, task, p, cut, decision, unpriced, version, numbers[i] if numbers else -1)
+        for i, (id, p, decision, unpriced) in enumerate(values)
+    }
 
 
 def _known(store: Store, before: Round, batch: Batch) -> dict[str, Said]:
     """Return the decisions about people who came before; refuse one who has changed since."""
-    columns = ("id", "content", "probability", "decision", "version", "seq")
     few = batch.names if len(batch.names) <= MOST_ASKED else None
-    kept = store.decisions(round=before.round, ids=few, columns=columns)
+    kept = store.decisions(round=before.round, ids=few, columns=("content", *_KEPT))
     content = dict(zip(batch.names, batch.contents.tolist(), strict=True))
+    contents = kept.pop("content").tolist()
     known: dict[str, Said] = {}
-    for name, was, *said in zip(*(kept[column].tolist() for column in columns), strict=True):
-        if name not in content:
+    for was, row in zip(contents, _rows(store, kept), strict=True):
+        if row.id not in content:
             continue
-        if said[1] < 0:
+        if row.decision < 0:
             raise FFMLError(
-                f"id {name!r} is one of the labelled rows that task {before.task!r} was adapted "
+                f"id {row.id!r} is one of the labelled rows that task {before.task!r} was adapted "
                 "to; give another task"
             )
-        if content[name] != was:
+        if content[row.id] != was:
             raise FFMLError(
-                f"id {name!r} was decided about in task {before.task!r} with other features; give "
-                "a new id, or another task"
+                f"id {row.id!r} was decided about in task {before.task!r} with other features; "
+                "give a new id, or another task"
             )
-        known[name] = tuple(said)  # type: ignore[assignment]
+        known[row.id] = row
     return known
 
 
-def _frame(answers: "list[tuple[Batch, dict[str, Said]]]") -> "pd.DataFrame":
-    """Return a row a person, in the order of the table."""
-    rows = [
-        (place, name, batch.task.name, *said[name])
-        for batch, said in answers
-        for place, name in zip(batch.rows.tolist(), batch.names, strict=True)
-    ]
-    return _table([row[1:] for row in sorted(rows)])
-
-
-def _frame_again(store: Store, numbers: list[int]) -> "pd.DataFrame":
+def _again(store: Store, numbers: list[int]) -> list[Said]:
     """Return decisions as they were made, in the order of the request."""
-    columns = ("seq", "id", "task", "probability", "decision", "version")
-    kept = store.decisions(numbers=numbers, columns=columns)
-    rows = {
-        seq: (*row, seq) for seq, *row in zip(*(kept[c].tolist() for c in columns), strict=True)
-    }
-    return _table([rows[number] for number in numbers])
+    rows = _rows(store, store.decisions(numbers=numbers, columns=_KEPT))
+    places = {row.number: row for row in rows}
+    return [places[number] for number in numbers]
 
 
-def _table(rows: list[Any]) -> "pd.DataFrame":
+def _rows(store: Store, kept: dict[str, np.ndarray]) -> list[Said]:
+    cuts = store.thresholds(sorted({*kept["event"].tolist()}))
+    rows = zip(*(kept[name].tolist() for name in _KEPT), strict=True)
+    return [Said(id, task, p, cuts.get(event), *rest) for id, task, p, event, *rest in rows]
+
+
+def _placed(batch: Batch, said: dict[str, Said]) -> list[tuple[int, Said]]:
+    return [
+        (place, said[name]) for place, name in zip(batch.rows.tolist(), batch.names, strict=True)
+    ]
+
+
+def _table(rows: Sequence[Said]) -> "pd.DataFrame":
     import pandas as pd
 
-    names = ("id", "task", "probability", "decision", "version", "number")
-    kinds = (object, object, np.float32, np.int64, np.int64, np.int64)
-    columns = zip(*rows, strict=True)
-    arrays = (np.array(part, kind) for part, kind in zip(columns, kinds, strict=True))
-    return pd.DataFrame(dict(zip(names, arrays, strict=True)))
+    columns = zip(Said._fields, zip(*rows, strict=True), strict=True)
+    return pd.DataFrame({name: np.array(part, _KINDS[name]) for name, part in columns})

@@ -1,6 +1,8 @@
 """Labels that have come: judge the decisions again, and learn what is due."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +15,8 @@ from ffml.online.waiting import Waiting
 from ffml.runs._answer import keep_alarms
 from ffml.runs._rounds import judged_again, round_document
 from ffml.runs._session import Session
-from ffml.store import Correction, Labels, Round, Transaction
+from ffml.runs._trials import Trial, try_newest
+from ffml.store import Correction, Labels, Placement, Round
 
 
 class LabelsAdded(NamedTuple):
@@ -25,38 +28,92 @@ class LabelsAdded(NamedTuple):
     corrections: tuple[Correction, ...] = ()
 
 
-def add_labels(session: Session, labels: Labels, correct: bool, who: str) -> LabelsAdded:
+class Learned(NamedTuple):
+    """What labels lead to, before it is written."""
+
+    state: LoopState
+    rounds: dict[str, tuple[str, Any]]  # status and document of tasks that were judged or learned
+    tasks: tuple[str, ...]  # tasks that were learned from
+    absorbed: tuple[int, ...]  # rounds of people who came one by one, among them
+    trial: Trial | None
+
+
+def add_labels(
+    session: Session,
+    labels: Labels,
+    correct: bool,
+    who: str,
+    people: Mapping[str, int] = MappingProxyType({}),
+) -> LabelsAdded:
     """Write labels to the ledger, judge their rounds again, and learn from tasks that are due.
 
-    All of it is one transaction. What was learned from a label that is corrected later stays
+    What is learned is found first, while others decide, and then written with the labels in one
+    short transaction. Whoever is decided about meanwhile is not learned from: the round's document
+    says of how many people it is. What was learned from a label that is corrected later stays
     learned; counts, rates and verdicts follow the correction.
+
+    Args:
+        session: of who holds the long lock.
+        labels: that have come.
+        correct: take those that contradict earlier ones as corrections.
+        who: brings them, for the ledger.
+        people: task -> how many of those who came one by one are learned from; else all.
     """
-    loop, before = session.loop, session.state
-    with session.store.transaction(who, f"{len(labels.ids)} labels") as ledger:
-        placement = ledger.add_labels(labels, correct)
-        if not placement.decision:
-            return LabelsAdded(0, placement.repeated, ())
-        waiting = tuple(_labelled(one, labels) for one in before.waiting)
-        labelled = [w for w, old in zip(waiting, before.waiting, strict=True) if w is not old]
-        state = before._replace(waiting=waiting) if labelled else before
-        for one in labelled:
-            state = _judge(session, ledger, state, one)
-        if labelled:
-            state, _ = learn_due(loop, state)
-        learned = learned_now(before, state)
-        for name in learned:
-            ledger.set_status(name, "learned")
+    store, before = session.store, session.state
+    placement = store.place(labels, correct)
+    if not placement.decision:
+        return LabelsAdded(0, placement.repeated, ())
+    learned = _learned(session, labels, placement, people)
+    keeps = bool(store.document("keep_features"))
+    with store.transaction(who, f"{len(labels.ids)} labels") as ledger:
+        ledger.add_labels(labels, correct)
+        for task, (status, document) in learned.rounds.items():
+            ledger.put_round(task, status, document)
+        for number in () if keeps else learned.absorbed:
+            ledger.drop_features(number)
         version = session.version
-        for task in dict.fromkeys(placement.tasks):
-            row = session.store.round_of(task)
-            if row is not None and row.status == "open":
-                state, done = _absorbed(session, ledger, state, row)
-                learned += done
-        if state is not before:
-            version = session.put_state(ledger, state)
-    session.state, session.version = state, version
-    keep_alarms(session.store)
-    return LabelsAdded(len(placement.decision), placement.repeated, learned, placement.corrections)
+        if learned.trial is not None:
+            learned.trial.write(ledger)
+        if learned.state is not before:
+            version = session.put_state(ledger, learned.state)
+    session.state, session.version = learned.state, version
+    keep_alarms(store)
+    return LabelsAdded(
+        len(placement.decision), placement.repeated, learned.tasks, placement.corrections
+    )
+
+
+def _learned(
+    session: Session, labels: Labels, placement: Placement, people: Mapping[str, int]
+) -> Learned:
+    """Judge and learn; nothing is written."""
+    store, before = session.store, session.state
+    rows = {task: store.round_of(task) for task in dict.fromkeys(placement.tasks)}
+    waiting = tuple(_labelled(one, labels) for one in before.waiting)
+    labelled = [w for w, old in zip(waiting, before.waiting, strict=True) if w is not old]
+    state = before._replace(waiting=waiting) if labelled else before
+    rounds: dict[str, tuple[str, Any]] = {}
+    for one in labelled:
+        state, rounds[one.task.name] = _judge(session, state, one)
+    if labelled:
+        state, _ = learn_due(session.loop, state)
+    tasks = learned_now(before, state)
+    for name in tasks:
+        rounds[name] = ("learned", rounds[name][1] if name in rounds else _round(session, name)[1])
+    due = [
+        (row, *found)
+        for row in rows.values()
+        if row is not None and row.status == "open"
+        for found in [open_task(session, row, placement, people.get(row.task))]
+        if Waiting(row.round, *found).is_due(row.round, 0, session.loop.shots)
+    ]
+    trial = try_newest(session, [task for _, task, _ in due])
+    for row, task, decided in due:
+        state, record = absorb(session.loop, state, task, decided)
+        waits = any(one.round == state.round and not one.learned for one in state.waiting)
+        rounds[row.task] = ("decided" if waits else "learned", round_document(record))
+        tasks += () if waits else (row.task,)
+    return Learned(state, rounds, tasks, tuple(row.round for row, *_ in due), trial)
 
 
 def learned_now(before: LoopState, after: LoopState) -> tuple[str, ...]:
@@ -85,31 +142,21 @@ def _ids(one: Waiting) -> np.ndarray:
     return np.zeros(0, object) if one.task.ids is None else one.task.ids
 
 
-def _absorbed(
-    session: Session, ledger: Transaction, state: LoopState, row: Round
-) -> tuple[LoopState, tuple[str, ...]]:
-    """Learn from people who were decided about one by one, once enough of them have a label."""
-    task, decided = open_task(session, row)
-    if not Waiting(row.round, task, decided).is_due(row.round, 0, session.loop.shots):
-        return state, ()
-    after, record = absorb(session.loop, state, task, decided)
-    waits = any(one.round == after.round and not one.learned for one in after.waiting)
-    ledger.put_round(row.task, "decided" if waits else "learned", round_document(record))
-    if not session.store.document("keep_features"):
-        ledger.drop_features(row.round)
-    return after, () if waits else (row.task,)
-
-
-def open_task(session: Session, row: Round) -> tuple[Task, Decided]:
-    """Read the people of a task who were decided about one by one, with their labels so far."""
-    columns = ("id", "cell", "probability", "decision", "unpriced", "label", "x")
+def open_task(
+    session: Session, row: Round, placement: Placement, most: int | None = None
+) -> tuple[Task, Decided]:
+    """Read the people of a task who were decided about one by one, with labels as they will be."""
+    columns = ("seq", "id", "cell", "probability", "decision", "unpriced", "label", "x")
     kept = session.store.decisions(round=row.round, columns=columns)
+    kept = {name: values[:most] for name, values in kept.items()}
+    new = dict(zip(placement.decision, placement.label, strict=True))
+    y = [new.get(seq, old) for seq, old in zip(kept["seq"].tolist(), kept["label"], strict=True)]
     cells, schema = session.store.cells(), session.schema
     groups = np.array(
         [[_code(c, cells[cell].get(c.name)) for c in schema.sensitive] for cell in kept["cell"]]
     )
     x = np.stack(list(kept["x"])).astype(float)
-    task = Task(row.task, x, kept["label"].astype(np.int32), groups, ids=kept["id"])
+    task = Task(row.task, x, np.array(y, np.int32), groups, ids=kept["id"])
     chances = np.clip(kept["probability"], 1e-6, 1 - 1e-6)
     logits = np.log(chances / (1 - chances)).astype(np.float32)
     positive = kept["decision"] > 0  # prices may have moved a decision across one half
@@ -122,15 +169,18 @@ def _code(column: SensitiveColumn, group: str | None) -> int:
     return column.groups.index(group) if group in column.groups else -1
 
 
-def _judge(session: Session, ledger: Transaction, state: LoopState, one: Waiting) -> LoopState:
+def _judge(session: Session, state: LoopState, one: Waiting) -> tuple[LoopState, tuple[str, Any]]:
     """Judge a round again, and move the sums of violations by what has changed."""
     loop = session.loop
-    row = session.store.round_of(one.task.name)
-    if row is None:
-        raise FFMLError(f"{session.store.name} has lost task {one.task.name!r}; see 'ffml verify'")
+    status, document = _round(session, one.task.name)
     judgement = judge_decisions(loop.problem, loop.schema, one.task, one.decided)
-    after, change, clipped = judged_again(row.document, judgement, one)
-    ledger.put_round(row.task, row.status, after)
-    return state._replace(
-        violation=state.violation + change, clipped_violation=state.clipped_violation + clipped
-    )
+    after, change, clipped = judged_again(document, judgement, one)
+    violation, total = state.violation + change, state.clipped_violation + clipped
+    return state._replace(violation=violation, clipped_violation=total), (status, after)
+
+
+def _round(session: Session, task: str) -> tuple[str, Any]:
+    row = session.store.round_of(task)
+    if row is None:
+        raise FFMLError(f"{session.store.name} has lost task {task!r}; see 'ffml verify'")
+    return row.status, row.document

@@ -69,7 +69,9 @@ def _again(run: "Run", session: Session, event: Event, tables: dict[str, Task] |
                 session.play(people.task(), event.who)
     elif "labels" in written:
         first, count = written["labels"]
-        add_labels(session, _labels(run, range(first, first + count)), True, event.who)
+        rows = {row.task: row.document for row in run.store.rounds()}
+        most = {task: said["n_rows"] for task, said in rows.items() if "n_rows" in said}
+        add_labels(session, _labels(run, range(first, first + count)), True, event.who, most)
 
 
 def _by_round(run: "Run", numbers: range, tables: dict[str, Task] | None) -> "Iterator[_People]":

@@ -2,25 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ffml.audit import gate
-from ffml.audit.record import RunRecord, read_record
 from ffml.base import FFMLError
-from ffml.store import Store, Verification, VersionRow, forget, verify
+from ffml.runs._promotion import Promotion
+from ffml.store import Store, forget
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ffml.base import Task
     from ffml.online.state import Round
-    from ffml.runs._answer import Answer
     from ffml.runs._labels import LabelsAdded
     from ffml.runs._session import Session
     from ffml.scoring import Scorer
     from ffml.scoring.model import SavedModel
+
+
+_MOST_SCORERS = 3  # besides the one just asked for
 
 
 class Watcher(Protocol):
@@ -33,7 +33,7 @@ class Watcher(Protocol):
         """Say what came of it."""
 
 
-class Run:
+class Run(Promotion):
     """A run: every decision about every person, every label when it comes.
 
     It is kept in a ledger, ``run.db`` in a folder or a PostgreSQL database. `ffml.run` starts one,
@@ -45,35 +45,9 @@ class Run:
     """
 
     def __init__(self, store: Store, session: "Session | None" = None) -> None:
-        self.store = store
+        super().__init__(store)
         self._session = session
-        self._scorer: Scorer | None = None
-
-    def __repr__(self) -> str:
-        return f"Run({self.store.name!r})"
-
-    def close(self) -> None:
-        """Close the ledger."""
-        self.store.close()
-
-    # -- what is known ---------------------------------------------------------------------------
-
-    @cached_property
-    def config(self) -> dict[str, Any]:
-        """What the run was started with."""
-        return self.store.document("config")
-
-    @property
-    def record(self) -> RunRecord:
-        """What happened, as the ledger knows it now."""
-        return read_record(self.store)
-
-    @property
-    def answer(self) -> "Answer":
-        """The fact, the verdict and the alarm about everybody decided; prints itself in words."""
-        from ffml.runs._answer import answer_of
-
-        return answer_of(self.record)
+        self._scorers: dict[int, Scorer] = {}  # by version
 
     @property
     def rounds(self) -> "pd.DataFrame":
@@ -81,41 +55,6 @@ class Run:
         from ffml.runs._frames import rounds_frame
 
         return rounds_frame(self)
-
-    @property
-    def decisions(self) -> "pd.DataFrame":
-        """One row a person: task, id, groups, probability, decision, label as far as known."""
-        from ffml.runs._frames import decisions_frame
-
-        return decisions_frame(self.store)
-
-    def rates(
-        self, start: str | None = None, end: str | None = None, by: str | None = None
-    ) -> "pd.DataFrame":
-        """Rates of groups among those decided about in some time, by when they were decided about.
-
-        Only the decisions of that time are read, and nobody who decides meanwhile is waited for.
-
-        Args:
-            start: the first moment, UTC in ISO 8601 or the beginning of it (``2026-03``); None: the
-                run's first.
-            end: the moment after the last one; None: now.
-            by: "year", "month", "day" or "hour": a row for each; None: one for the whole time.
-
-        Returns:
-            A row a period, protected column and group: people, positive, rate, unpriced (the rate
-            without fairness), labelled, label_rate (of favourable labels among these).
-        """
-        from ffml.runs._frames import rates_frame
-
-        return rates_frame(self.store, start, end, by)
-
-    def check(self, **limits: Any) -> list[gate.Finding]:
-        """Compare everybody decided about with limits, see `ffml.audit.gate.check`.
-
-        Without limits, what the run was asked for is checked.
-        """
-        return gate.check(self.record, **limits)
 
     # -- what comes later ------------------------------------------------------------------------
 
@@ -177,6 +116,7 @@ class Run:
         support: Any = None,
         together: bool = False,
         key: str | None = None,
+        version: int | None = None,
     ) -> "pd.DataFrame":
         """Decide about people by what was learned so far.
 
@@ -195,13 +135,20 @@ class Run:
             together: find prices on these very people, who come as one task.
             key: of the request. The same request under the same key is one decision, whichever
                 process it comes to and whatever was learned in between.
+            version: what would this version decide? Only with ``record=False``, and as long as
+                its state is kept, see `versions`.
 
         Returns:
-            A row a person: id, task, probability, decision, the version that decided, and the
+            A row a person: id, task, probability, the threshold that it is compared with, decision,
+            what it would be without fairness (unpriced), the version that decided, and the
             decision's number in the ledger if it was recorded.
         """
         from ffml.runs._decide import decide_people
 
+        if record and version is not None:
+            raise FFMLError("one version decides; ask another one with record=False, or promote it")
+        if key is not None and not record:
+            raise FFMLError("a key is for decisions that are recorded; leave out one of the two")
         return decide_people(
             self,
             people,
@@ -211,37 +158,30 @@ class Run:
             support=support,
             together=together,
             key=key,
+            scorer=None if version is None else self.scorer(version),
         )
 
-    # -- versions --------------------------------------------------------------------------------
-
-    @property
-    def versions(self) -> list[VersionRow]:
-        """All versions of the learner: when they were learned, which can decide, which does."""
-        return self.store.versions()
-
-    def promote(self, number: int | None = None) -> int:
-        """Let a version decide from now on, whatever is learned; return its number.
-
-        The newest three versions can be promoted, and those that were before.
+    def decide_together(
+        self,
+        people: Any,
+        requests: "Sequence[tuple[int, str | None]]",
+        *,
+        task: str | None = None,
+        scorer: "Scorer | None" = None,
+    ) -> "pd.DataFrame":
+        """Decide about the people of several requests, all of them recorded in one transaction.
 
         Args:
-            number: the version; None: always the newest one, as in a new run.
+            people: as for `decide`, the rows of one request after those of another.
+            requests: how many rows each has, and its key or None. No key comes twice.
+            task: what population or period all of them are of.
+            scorer: what decides, found before; None: that of the version that decides.
         """
-        with self.store.transaction("promote", f"version {number or 'newest'}") as ledger:
-            ledger.promote(number)
-        return self.store.deciding
+        from ffml.runs._decide import Part, decide_people
 
-    def roll_back(self) -> int:
-        """Let the version decide that can and came before the one that does; return its number."""
-        with self.store.transaction("promote", "roll back") as ledger:
-            rows, now = self.store.versions(), self.store.deciding
-            before = [row.number for row in rows if row.kept and row.number < now]
-            if not before:
-                raise FFMLError(f"no version before {now} has kept its state; promote another")
-            ledger.promote(before[-1])
-            ledger.what = f"roll back from version {now} to {before[-1]}"
-        return before[-1]
+        return decide_people(
+            self, people, task=task, parts=[Part(*one) for one in requests], scorer=scorer
+        )
 
     # -- views -----------------------------------------------------------------------------------
 
@@ -249,14 +189,19 @@ class Run:
         """What decisions need of the version that decides."""
         return self.scorer().model
 
-    def scorer(self) -> "Scorer":
-        """What decides about people who come one by one: found once a version."""
+    def scorer(self, number: int | None = None) -> "Scorer":
+        """What decides about people who come one by one, found once a version; None: that decides.
+
+        Another version is there for as long as its state is kept.
+        """
         from ffml.scoring import prepare
 
-        number = self.store.deciding
-        if self._scorer is None or self._scorer.model.version != number:
-            self._scorer = prepare(self.session().at(number).model())
-        return self._scorer
+        number = self.store.deciding if number is None else number
+        if (known := self._scorers.get(number)) is None:
+            known = prepare(self.session().at(number).model())
+            newest = sorted(self._scorers)[-_MOST_SCORERS:]
+            self._scorers = {n: self._scorers[n] for n in newest} | {number: known}
+        return known
 
     def summary(self) -> dict[str, Any]:
         """What summary.json holds: the answer, and the numbers behind it."""
@@ -282,10 +227,6 @@ class Run:
         return write_views(self)
 
     # -- the ledger itself -----------------------------------------------------------------------
-
-    def verify(self, head: str | None = None) -> Verification:
-        """Look for what was changed, removed or added by others; see `ffml.store.verify`."""
-        return verify(self.store, head)
 
     def forget(self, id: str, tasks: list[str] | None = None) -> int:
         """Take a person's id and features out of the ledger; return of how many decisions."""
@@ -315,14 +256,16 @@ class Run:
         with self.store.learning():
             yield self.session()
 
-    @property
-    def folder(self) -> Path | None:
-        """The run's folder; None for a run in a database."""
-        return None if "://" in self.store.name else Path(self.store.name)
 
+def open_run(address: str | Path, write: bool = True, token: str | None = None) -> Run:
+    """Open a run: its folder, or ``postgresql://user@host/database?run=name``.
 
-def open_run(address: str | Path, write: bool = True) -> Run:
-    """Open a run: its folder, or ``postgresql://user@host/database?run=name``."""
+    A service's is ``http://host:port/runs/name``, with a token or that of ``FFML_TOKEN``.
+    """
+    if str(address).startswith(("http://", "https://")):
+        from ffml.runs._remote import RemoteRun
+
+        return RemoteRun(str(address), token)
     refuse_old(address)
     return Run(Store.open(address, write=write))
 

@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ffml.base import FFMLError
 from ffml.recipe.plain import to_json
-from ffml.report import RunView, Score, model_card_text, report_text
-from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, table_rows, table_texts
+from ffml.report import RunView, Score, Table, model_card_text, report_text
+from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, round_row, table_texts
 from ffml.report.summary import run_summary
 from ffml.runs._answer import keep_alarms
 from ffml.runs._inputs import inputs_of
+from ffml.runs._newest import blindness, extremes
 from ffml.runs._rounds import rounds_from
 from ffml.runs.ownership import VIEWS, refuse_links
 from ffml.scoring.model import MODEL, model_bytes
@@ -39,6 +39,8 @@ def summary_of(run: "Run") -> dict[str, Any]:
         raised=record.raised,
         policy=record.policy,
     )
+    summary["answer"]["extremes"] = extremes(run.store, record)
+    summary["blindness"] = blindness(run.store, record)
     extra = next((one.extra for one in reversed(rounds) if one.extra), {})
     return summary | {"moved": record.moved, "extra": extra, "head": record.head}
 
@@ -109,8 +111,8 @@ def write_report(run: "Run", path: str | Path | None, beside: "Sequence[Run]" = 
 def view_of(run: "Run", summary: dict[str, Any], beside: "Sequence[Run]" = ()) -> RunView:
     """Return what the report knows about a run; ``beside`` are others about the same people."""
     record, session = run.record, run.session()
-    names, schema = session.loop.problem.constraint_names, session.schema
-    tables = table_rows(rounds_from(record.kept, record.counts, record.columns), names, schema)
+    names = session.loop.problem.constraint_names
+    rounds = rounds_from(record.kept, record.counts, record.columns)
     preprocessing = run.store.document("preprocessing") or {}
     inputs = tuple(str(column["name"]) for column in preprocessing.get("columns", ()))
     for other in beside:
@@ -120,10 +122,14 @@ def view_of(run: "Run", summary: dict[str, Any], beside: "Sequence[Run]" = ()) -
                 f"{other.store.name} has other tasks or protected columns than {run.store.name}; "
                 "show runs about the same people beside each other"
             )
-    view = RunView.of(record.config, json.loads(to_json(summary)), tables, inputs)
     cells = run.store.cells()
-    return replace(
-        view,
+    return RunView(
+        record.config,
+        json.loads(to_json(summary)),
+        Table.of([round_row(one, names, float) for one in rounds]),
+        record.columns,
+        record.tables,
+        inputs,
         without=record.counts.unpriced if summary["without_fairness"] else {},
         scores=tuple(Score(cells[cell], *row) for cell, *row in run.store.scores()),
         stand_ins=inputs_of(session),

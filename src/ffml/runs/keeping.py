@@ -3,13 +3,22 @@
 from collections.abc import Sequence
 
 from ffml.online.state import LoopState
+from ffml.runs._answer import keep_alarms
 from ffml.runs._played import Played, play_round
 from ffml.runs._rounds import round_document, rounds_from
 from ffml.runs._session import Session
 from ffml.runs._state import StateWriter
 from ffml.store import Store
 
-__all__ = ["Played", "Session", "go_on", "play_round", "round_document", "rounds_from"]
+__all__ = [
+    "Played",
+    "Session",
+    "go_on",
+    "keep_alarms",
+    "play_round",
+    "round_document",
+    "rounds_from",
+]
 
 
 def go_on(store: Store, played: Sequence[Played], state: LoopState, who: str) -> None:

@@ -7,8 +7,7 @@ Prepare a model once, then decide wherever the rows are::
     decided = ffml.scoring.on_ray(scorer, ray.data.read_parquet("new.parquet"), keep=["applicant"])
 """
 
-from ffml.scoring._ray import on_ray
+from ffml.scoring._engines import on_ray, on_spark
 from ffml.scoring._scorer import Scorer, prepare, score
-from ffml.scoring._spark import on_spark
 
 __all__ = ["Scorer", "on_ray", "on_spark", "prepare", "score"]

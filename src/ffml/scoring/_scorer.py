@@ -1,5 +1,6 @@
 """What a batch of rows needs to be decided about, found once and sent to wherever the rows are."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,17 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import Prediction, plain
 from ffml.online.blocks import predict_rows
-from ffml.scoring.model import SavedModel, load_model, preprocessor_of
+from ffml.scoring.model import MODEL, SavedModel, load_model, preprocessor_of
 from ffml.scoring.table import Decisions, decided_columns
-from ffml.tables import Preprocessor, Source, open_data
+from ffml.tables import Preprocessor, open_data
 from ffml.threads import one_thread
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ffml.online.decide import Rule
     from ffml.online.state import Loop
 
@@ -34,16 +34,24 @@ class Scorer:
 
     def decide(self, x: np.ndarray) -> Decisions:
         """Decide about people by their encoded features."""
-        if self.rule is None:
-            return _by_params(self.model, x)
-        from ffml.online.decide import decide_by
-
-        return _decisions(decide_by(self._loop, self.rule, x))
+        return _decisions(_predicted(self, x))
 
     @cached_property
     def preprocessor(self) -> Preprocessor:
         """How a table's columns become features."""
         return preprocessor_of(self.model)
+
+    @cached_property
+    def cut(self) -> float:
+        """The probability from which on a decision is positive if no gap is bounded.
+
+        Found on one row that is always the same, so that it has the same digits at every door.
+        """
+        row = np.zeros((1, self.preprocessor.width))
+        said = _predicted(self, row)
+        p, free = (float(np.asarray(part)[0]) for part in (said.probability, said.unpriced))
+        p = min(max(p, 1e-6), 1 - 1e-6)
+        return round(1 / (1 + math.exp(free - math.log(p / (1 - p)))), 6)
 
     @cached_property
     def _loop(self) -> "Loop":
@@ -74,33 +82,39 @@ def prepare(
         support: labelled rows of a population, to adapt to.
         policy: another one than the run's, such as "approve=0.8", to see what it would do.
     """
-    saved = model if isinstance(model, SavedModel) else _model(model)
-    if people is None and support is None and policy is None and saved.decides_by_params:
-        return Scorer(saved)
+    if not isinstance(model, SavedModel):
+        path = Path(model)
+        model = load_model(path / MODEL if path.is_dir() else path)
+    if people is None and support is None and policy is None and model.decides_by_params:
+        return Scorer(model)
     from ffml.scoring.rules import find
 
-    return Scorer(saved, find(saved, _source(support), _source(people), policy), policy)
+    labelled, others = (None if table is None else open_data(table) for table in (support, people))
+    return Scorer(model, find(model, labelled, others, policy), policy)
 
 
 def score(
-    scorer: Scorer, batches: "Iterable[pa.RecordBatch | pa.Table]", keep: Sequence[str] = ()
-) -> "Iterator[pa.RecordBatch | pa.Table]":
+    scorer: Scorer, batches: Iterable[pa.RecordBatch | pa.Table], keep: Sequence[str] = ()
+) -> Iterator[pa.RecordBatch | pa.Table]:
     """Decide about batches of rows: ``[kept columns], probability, decision``.
 
     A batch gives a batch with as many rows, in their order. One thread computes, since an engine
     runs a worker for each core.
     """
+    names = list(scorer.preprocessor.names)
     for batch in batches:
         with one_thread():
-            columns = decided_columns(scorer.decide, scorer.preprocessor, batch, keep)
-        yield type(batch).from_pydict(columns)
+            decisions = scorer.decide(scorer.preprocessor.transform(batch.select(names)))
+        yield type(batch).from_pydict(decided_columns(decisions, batch, keep))
 
 
-def _by_params(model: SavedModel, x: np.ndarray) -> Decisions:
-    """Decide by θ alone."""
-    apply = model.apply
-    said = predict_rows(lambda rows: plain(apply(model.params, rows)), model.standardised(x))
-    return _decisions(said)
+def _predicted(scorer: Scorer, x: np.ndarray) -> Prediction:
+    if scorer.rule is None:  # by θ alone
+        model, apply = scorer.model, scorer.model.apply
+        return predict_rows(lambda rows: plain(apply(model.params, rows)), model.standardised(x))
+    from ffml.online.decide import decide_by
+
+    return decide_by(scorer._loop, scorer.rule, x)
 
 
 def _decisions(said: Prediction) -> Decisions:
@@ -108,12 +122,3 @@ def _decisions(said: Prediction) -> Decisions:
     positive = (logits > 0).astype(np.int8)
     free = (unpriced > 0).astype(np.int8)
     return Decisions(probability.astype(np.float32), positive, free, logits)
-
-
-def _model(address: str | Path) -> SavedModel:
-    path = Path(address)
-    return load_model(path / "model.safetensors" if path.is_dir() else path)
-
-
-def _source(table: Table | None) -> Source | None:
-    return None if table is None else open_data(table)

@@ -11,7 +11,6 @@ from ffml.draws import UNLABELLED, draws
 from ffml.online.arrays import watch_arrays
 from ffml.online.decide import (
     MOST_PEOPLE,
-    NO_ROWS,
     Known,
     Rule,
     described_by,
@@ -31,6 +30,7 @@ from ffml.scoring.model import (
     preprocessor_of,
     refuse_divergence,
 )
+from ffml.scoring.table import needed_columns
 from ffml.tables import Preprocessor, Source, labelled_task
 
 
@@ -54,21 +54,22 @@ def find(
     model.refuse_without_params()
     loop = loop_of(model, policy)
     known = known_of(model, loop)
-    task, rows = Task("", *_nobody(model)), NO_ROWS
-    if support is not None:
-        task = _labelled(model, support)
-        rows = np.arange(len(task.y))
-    chosen = NO_ROWS
+    task = _nobody(model) if support is None else _labelled(model, support)
+    rows = np.arange(len(task.y))
     if people is not None:
         rng = draws(loop.seed, known.round + 1, UNLABELLED)
         x = some_rows(people, preprocessor_of(model), MOST_PEOPLE, rng)
-        chosen = len(rows) + np.arange(len(x))
-        task = _with_people(task._replace(x=task.x[rows], y=task.y[rows]), rows, x)
+        more = (0, len(x))  # rows behind the labelled ones, whose labels and groups nobody reads
+        task = task._replace(
+            x=np.concatenate([task.x, x]),
+            y=np.pad(task.y, more),
+            groups=np.pad(task.groups, (more, (0, 0))),
+        )
     what = "deciding" if support is None else f"adapting to {support.name}"
-    if not len(rows) and not len(chosen):
+    if not len(task.y):
         return find_rule(loop, known, what=what)
     described = task._replace(x=described_by(loop, known.features, task.x))
-    return find_rule(loop, known, described, rows, chosen, what)
+    return find_rule(loop, known, described, rows, np.arange(len(rows), len(task.y)), what)
 
 
 def model_of(
@@ -130,9 +131,8 @@ def some_rows(
     source: Source, preprocessor: Preprocessor, most: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Encode the features of a table's rows; of more than ``most``, so many at random."""
+    needed_columns(preprocessor, source.columns, (), source.name)
     names = list(preprocessor.names)
-    if missing := [name for name in names if name not in source.columns]:
-        raise FFMLError(f"{source.name} has no column {missing[0]!r}, which the model needs")
     x, ranks = np.zeros((0, preprocessor.width), np.float32), np.zeros(0)
     for batch in source.batches(names):
         own = rng.random(len(batch))
@@ -146,17 +146,10 @@ def some_rows(
     return x
 
 
-def _nobody(model: SavedModel) -> tuple[np.ndarray, ...]:
+def _nobody(model: SavedModel) -> Task:
     width, columns = model.schema.num_columns, len(model.schema.sensitive)
-    return np.zeros((0, width), np.float32), np.zeros(0), np.zeros((0, columns), np.int32)
-
-
-def _with_people(task: Task, rows: np.ndarray, x: np.ndarray) -> Task:
-    groups = np.zeros((len(rows) + len(x), task.groups.shape[1]), np.int32)
-    groups[: len(rows)] = task.groups[rows]
-    return task._replace(
-        x=np.concatenate([task.x, x]), y=np.pad(task.y, (0, len(x))), groups=groups
-    )
+    x, groups = np.zeros((0, width), np.float32), np.zeros((0, columns), np.int32)
+    return Task("", x, np.zeros(0), groups)
 
 
 def _labelled(model: SavedModel, support: Source) -> Task:

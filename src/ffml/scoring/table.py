@@ -2,22 +2,28 @@
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ffml.base import FFMLError
-from ffml.scoring.model import SavedModel, preprocessor_of
+from ffml.border import cannot_connect, public_address
+from ffml.online.arrays import watch_from
+from ffml.online.drift import InputWatch, drift_words
 from ffml.store import durable
-from ffml.tables import Preprocessor, Source, located
+from ffml.tables import Preprocessor, Source, located, num_missing
 from ffml.tables.csvfile import guarded_batch
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
+
+    from ffml.scoring._scorer import Scorer
+
+MOST_WATCHED = 50_000  # rows of a table whose inputs are compared with those learned from
 
 
 class Decisions(NamedTuple):
@@ -29,43 +35,49 @@ class Decisions(NamedTuple):
     logits: np.ndarray  # above 0 where the decision is positive
 
 
-Decide = Callable[[np.ndarray], Decisions]  # encoded features -> decisions
-
-
 def predict_table(
-    model: SavedModel,
-    decide: Decide,
-    source: Source,
-    keep: Sequence[str] = (),
-    warned: list[str] | None = None,
-) -> Iterator["pa.RecordBatch"]:
+    scorer: "Scorer", source: Source, keep: Sequence[str] = (), warned: list[str] | None = None
+) -> Iterator[pa.RecordBatch]:
     """Decide about a table of any size: ``row, [kept columns], probability, decision``.
 
     Args:
-        model: what a run has learned.
-        decide: of a `Scorer` of that model.
+        scorer: a model that is ready to decide.
         source: the table.
         keep: columns that are carried over.
         warned: after the last batch, it holds what differs about the inputs, a line a column.
     """
-    import pyarrow as pa
-
-    from ffml.scoring._arrivals import Arrivals
-
-    preprocessor = preprocessor_of(model)
-    arrivals = Arrivals(model, preprocessor)
-    needed = needed_columns(preprocessor, source.columns, keep, source.name)
-    first = 0
-    for batch in source.batches(needed):
+    preprocessor, first = scorer.preprocessor, 0
+    inputs = _Inputs(scorer.model.inputs, preprocessor)
+    for batch in source.batches(needed_columns(preprocessor, source.columns, keep, source.name)):
         with located(source):
-            arrivals.add(batch)
-        columns = {"row": pa.array(np.arange(first, first + len(batch)))}
-        with located(source):
-            columns |= decided_columns(decide, preprocessor, batch, keep)
+            x = preprocessor.transform(batch.select(preprocessor.names))
+        inputs.add(x, batch)
+        rows = {"row": pa.array(np.arange(first, first + len(batch)))}
+        yield pa.RecordBatch.from_pydict(rows | decided_columns(scorer.decide(x), batch, keep))
         first += len(batch)
-        yield pa.RecordBatch.from_pydict(columns)
     if warned is not None:
-        warned += arrivals.warnings()
+        warned += inputs.warnings()
+
+
+class _Inputs:
+    """The first rows of a table: are its inputs like those that the model learned from?"""
+
+    def __init__(self, learned: Mapping[str, np.ndarray], preprocessor: Preprocessor) -> None:
+        self._columns = [column.name for column in preprocessor.columns]
+        self._watch = watch_from(InputWatch.of(preprocessor), learned)
+        self._x: list[np.ndarray] = []
+        self._rows, self._missing = 0, np.zeros(len(self._columns))
+
+    def add(self, x: np.ndarray, batch: pa.RecordBatch) -> None:
+        if self._rows < MOST_WATCHED:
+            self._x.append(x)
+            self._rows += len(x)
+            self._missing += [num_missing(batch.column(name)) for name in self._columns]
+
+    def warnings(self) -> list[str]:
+        if self._watch is None or not self._x:
+            return []
+        return drift_words(self._watch.compare_inputs(np.concatenate(self._x), self._missing))
 
 
 def needed_columns(
@@ -82,22 +94,16 @@ def needed_columns(
 
 
 def decided_columns(
-    decide: Decide,
-    preprocessor: Preprocessor,
-    batch: "pa.RecordBatch | pa.Table",
-    keep: Sequence[str],
-) -> "dict[str, pa.Array]":
-    """Decide about a batch of rows: ``[kept columns], probability, decision``."""
-    import pyarrow as pa
-
-    decisions = decide(preprocessor.transform(batch.select(preprocessor.names)))
+    decisions: Decisions, batch: pa.RecordBatch | pa.Table, keep: Sequence[str]
+) -> dict[str, pa.Array]:
+    """Return the columns of decisions about a batch: ``[kept columns], probability, decision``."""
     return {name: batch.column(name) for name in keep} | {
         "probability": pa.array(decisions.probability),
         "decision": pa.array(decisions.decision),
     }
 
 
-def write_decisions(batches: Iterator["pa.RecordBatch"], path: Path) -> int:
+def write_decisions(batches: Iterator[pa.RecordBatch], path: Path) -> int:
     """Write decisions to a .csv or .parquet file, whole or not at all; return the rows.
 
     In a .csv file, a kept text that a spreadsheet would run (``=1+1``) has an apostrophe before it.
@@ -121,25 +127,14 @@ def write_decisions(batches: Iterator["pa.RecordBatch"], path: Path) -> int:
     return rows
 
 
-def write_frame(frame: "pd.DataFrame", path: Path) -> None:
-    """Write a frame of decisions to a .csv or .parquet file, whole or not at all."""
-    import pyarrow as pa
-
-    write_decisions(iter(pa.Table.from_pandas(frame, preserve_index=False).to_batches()), path)
-
-
-def add_to_database(frame: "pd.DataFrame", address: str, table: str) -> None:
-    """Add a frame of decisions to a table of a database."""
-    import pyarrow as pa
-
-    batches = iter(pa.Table.from_pandas(frame, preserve_index=False).to_batches())
-    for _ in write_to_database(batches, address, table):
-        pass
+def frame_batches(frame: "pd.DataFrame") -> Iterator[pa.RecordBatch]:
+    """Cut a frame of decisions into batches, to be written."""
+    return iter(pa.Table.from_pandas(frame, preserve_index=False).to_batches())
 
 
 def write_to_database(
-    batches: Iterator["pa.RecordBatch"], address: str, table: str
-) -> Iterator["pa.RecordBatch"]:
+    batches: Iterator[pa.RecordBatch], address: str, table: str
+) -> Iterator[pa.RecordBatch]:
     """Add decisions to a table of a database on the way, all of them or none.
 
     Args:
@@ -149,8 +144,6 @@ def write_to_database(
     """
     import pandas as pd
     import sqlalchemy as sa
-
-    from ffml.border import cannot_connect, public_address
 
     scheme, _, rest = address.partition("://")
     if scheme.partition("+")[0] not in ("sqlite", "postgresql", "postgres"):
@@ -176,7 +169,7 @@ def write_to_database(
             engine.dispose()
 
 
-def _writer(path: Path, temporary: Path, schema: "pa.Schema") -> Any:
+def _writer(path: Path, temporary: Path, schema: pa.Schema) -> Any:
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -189,8 +182,6 @@ def _writer(path: Path, temporary: Path, schema: "pa.Schema") -> Any:
 @contextmanager
 def _whole_file(path: Path) -> Iterator[Path]:
     """Give a file to write to, which becomes ``path`` once it is whole, or vanishes."""
-    import pyarrow as pa
-
     temporary = durable.temporary(path)
     try:
         yield temporary

@@ -1,7 +1,8 @@
 """Decisions for concurrent requests: who waits is decided about together, in one transaction.
 
 A person gets the same decision alone and among others, so requests can share a commit. Where one of
-them is refused, each is tried alone: the others get their decisions.
+them is refused, each is tried alone: the others get their decisions. A version that was promoted is
+made ready in a thread of its own; requests go on by the one before until then.
 """
 
 import asyncio
@@ -17,12 +18,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_TOGETHER = 256  # requests
+MOST_WAITING = 4096  # requests; more are refused
+LOOK = 0.25  # seconds between looks at which version decides
+
+
+class Crowded(FFMLError):
+    """More wait than can be served soon."""
 
 
 class _Request(NamedTuple):
     people: pa.Table
     task: str | None
     named: bool  # everybody has an id; who has none is named by content, and decided about alone
+    key: str | None
     reply: "asyncio.Future[list[dict[str, Any]]]"
 
 
@@ -31,24 +39,60 @@ class Decider:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._scorer = run.scorer()
         self._waiting: list[_Request] = []
         self._thread = ThreadPoolExecutor(1, "ffml-decide")
+        self._other = ThreadPoolExecutor(1, "ffml-version")
+        self._looked = 0.0
         self._busy = False
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Future[Any]] = set()
 
-    async def decide(self, people: pa.Table, task: str | None, named: bool) -> list[dict[str, Any]]:
+    @property
+    def version(self) -> int:
+        """The version that decides here."""
+        return self._scorer.model.version
+
+    async def decide(
+        self, people: pa.Table, task: str | None, named: bool, key: str | None = None
+    ) -> list[dict[str, Any]]:
         """Decide about people; return a row each, once the ledger has it."""
         loop = asyncio.get_running_loop()
-        request = _Request(people, task, named, loop.create_future())
+        if len(self._waiting) >= MOST_WAITING:
+            raise Crowded("too many requests wait; try again in a second")
+        self._look(loop)
+        request = _Request(people, task, named, key, loop.create_future())
         self._waiting.append(request)
         if not self._busy:
             self._busy = True
-            self._task = loop.create_task(self._work())
+            self._keep(loop.create_task(self._work()))
         return await asyncio.shield(request.reply)  # who goes away does not stop the others
+
+    async def refresh(self) -> int:
+        """Decide by the version that was promoted last from now on; return its number."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._other, self._take)
 
     def close(self) -> None:
         """Finish what has begun."""
         self._thread.shutdown()
+        self._other.shutdown()
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        if loop.time() - self._looked > LOOK:
+            self._looked = loop.time()
+            self._keep(loop.run_in_executor(self._other, self._take))
+
+    def _keep(self, task: "asyncio.Future[Any]") -> None:
+        """Hold on to a task until it is done, as the loop does not."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _take(self) -> int:
+        scorer = self._run.scorer()
+        if scorer is not self._scorer:
+            _ = scorer.cut  # decides about somebody once: what is compiled is compiled here
+            self._scorer = scorer
+        return scorer.model.version
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -69,35 +113,35 @@ class Decider:
     def _next(self) -> list[_Request]:
         """Take those at the head of the queue that can be one table."""
         first = self._waiting[0]
-        alike = (first.task, first.people.schema, True)
-        some = [first]
+        alike, some, keys = (first.task, first.people.schema, True), [first], {first.key}
         for request in self._waiting[1:MOST_TOGETHER]:
             if not first.named or (request.task, request.people.schema, request.named) != alike:
                 break
+            if request.key is not None and request.key in keys:
+                break  # it comes again: the first is to be in the ledger by then
+            keys.add(request.key)
             some.append(request)
         del self._waiting[: len(some)]
         return some
 
     def _answers(self, some: list[_Request]) -> list[Any]:
-        if len(some) > 1:
-            try:
-                rows = self._decide(pa.concat_tables([one.people for one in some]), some[0].task)
-            except FFMLError:
-                return [self._alone(one) for one in some]
-            places = iter(rows)
-            return [[next(places) for _ in range(len(one.people))] for one in some]
-        return [self._alone(some[0])]
-
-    def _alone(self, request: _Request) -> Any:
         try:
-            return self._decide(request.people, request.task)
+            return self._decide(some)
         except Exception as error:  # goes to who asked
-            return error
+            if len(some) == 1:
+                return [error]
+        return [answer for one in some for answer in self._answers([one])]
 
-    def _decide(self, people: pa.Table, task: str | None) -> list[dict[str, Any]]:
-        return rows_of(self._run.decide(people, task=task))
+    def _decide(self, some: list[_Request]) -> list[list[dict[str, Any]]]:
+        people = pa.concat_tables([one.people for one in some]) if some[1:] else some[0].people
+        requests = [(len(one.people), one.key) for one in some]
+        frame = self._run.decide_together(people, requests, task=some[0].task, scorer=self._scorer)
+        rows = iter(rows_of(frame))
+        return [[next(rows) for _ in range(number)] for number, _ in requests]
 
 
 def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
     """Return decisions as plain values."""
-    return frame.astype({"probability": float}).to_dict("records")  # type: ignore[return-value]
+    names = [str(name) for name in frame]
+    columns = (frame[name].to_numpy().tolist() for name in names)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

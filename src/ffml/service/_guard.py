@@ -1,24 +1,27 @@
-"""What every request passes: its size, who asks, how often; and what is said of it."""
+"""What every request passes: its size, who asks, how often."""
 
+import asyncio
 import json
-import logging
+import re
 import time
-import uuid
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from ffml.base import FFMLError
-from ffml.service.tokens import allows, holder, tokens_of
+from ffml.service._decider import Crowded
+from ffml.service._learner import Stopped
+from ffml.service.tokens import allows, holder
+from ffml.store import Busy
 
 if TYPE_CHECKING:
-    from ffml.service.app import Served
+    from ffml.service._served import Served
 
-LOG = logging.getLogger("ffml.service")
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
+MOST_TOKENS = 10_000  # whose rates are remembered
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_LATER = {"Retry-After": "1"}
 
 
 class Limits(NamedTuple):
@@ -26,6 +29,8 @@ class Limits(NamedTuple):
 
     body: int = 16_000_000  # bytes
     people: int = 10_000
+    seconds: float = 60.0  # to send a body, and to get a decision or an answer
+    learning: float = 600.0  # seconds to learn from labels
     rate: float | None = None  # requests a second by one token
 
 
@@ -43,17 +48,18 @@ class Rates:
         left, at = self._left.get(who, (most, now))
         left = min(most, left + (now - at) * self._rate)
         if left < 1:
-            raise HTTPException(429, "too many requests; wait a second", {"Retry-After": "1"})
+            raise HTTPException(429, "too many requests; wait a second", _LATER)
+        if len(self._left) >= MOST_TOKENS:
+            self._left.clear()
         self._left[who] = (left - 1, now)
 
 
 def authorise(request: Request, served: "Served", scope: str) -> str:
     """Return the name of who asks; refuse who may not."""
-    rows = tokens_of(served.run.store)
+    rows = served.tokens()
     if not rows:  # served on loopback only: no other site's page may ask through a browser
-        if request.headers.get("host", "").rpartition(":")[0] not in LOCAL and (
-            request.headers.get("host") not in LOCAL
-        ):
+        host = request.headers.get("host", "")
+        if host.rpartition(":")[0] not in LOCAL and host not in LOCAL:
             raise HTTPException(403, "without a token only this machine may ask, by its own name")
         return ""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
@@ -66,17 +72,38 @@ def authorise(request: Request, served: "Served", scope: str) -> str:
     return row["name"]
 
 
+def request_key(request: Request, who: str) -> str | None:
+    """Return the key under which a request may come again; it is of one token alone."""
+    given = request.headers.getlist("idempotency-key")
+    if not given:
+        return None
+    if len(given) > 1 or not _KEY.fullmatch(given[0]):
+        raise HTTPException(400, "Idempotency-Key is one text of 1 to 255 visible ASCII letters")
+    return f"{given[0]} of {who}" if who else given[0]
+
+
 async def read_json(request: Request, limits: Limits) -> dict[str, Any]:
     """Read a JSON object, within the limits."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "send JSON with Content-Type: application/json")
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > limits.body:
-            raise HTTPException(413, f"a request has at most {limits.body:,} bytes; send fewer")
+    too_large = HTTPException(413, f"a request has at most {limits.body:,} bytes; send fewer")
+    if (length := request.headers.get("content-length", "")).isdecimal() and (
+        len(length) > 18 or int(length) > limits.body
+    ):
+        raise too_large
+    parts, size = [], 0
     try:
-        value = json.loads(body, parse_constant=_no_constant)
+        async with asyncio.timeout(limits.seconds):
+            async for part in request.stream():
+                parts.append(part)
+                if (size := size + len(part)) > limits.body:
+                    raise too_large
+    except TimeoutError:
+        raise HTTPException(408, f"send the whole body within {limits.seconds:g} s") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "the connection ended before the body did") from None
+    try:
+        value = json.loads(b"".join(parts), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise HTTPException(400, "the body is not JSON; send an object") from None
     if not isinstance(value, dict):
@@ -84,38 +111,18 @@ async def read_json(request: Request, limits: Limits) -> dict[str, Any]:
     return value
 
 
-async def watched(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Answer a request with its number, and log one line without a word of what was sent."""
-    number, began = uuid.uuid4().hex, time.perf_counter()
-    try:
-        response = await call(request)
-    except Exception:
-        LOG.exception(json.dumps({"request": number, "status": 500}))
-        response = JSONResponse({"error": f"something went wrong; request {number}"}, 500)
-    route = request.scope.get("route")
-    line = {"request": number, "method": request.method, "path": getattr(route, "path", "")}
-    line |= {"run": request.path_params.get("run", "") if route else ""}
-    line |= {"status": response.status_code, "ms": round(1e3 * (time.perf_counter() - began), 2)}
-    LOG.info(json.dumps(line))
-    response.headers["x-request-id"] = number
-    return response
-
-
 def problem(request: Request, error: Exception) -> Response:
     """Say in one line what was wrong."""
     if isinstance(error, HTTPException):
         return JSONResponse({"error": error.detail}, error.status_code, dict(error.headers or {}))
-    return JSONResponse({"error": _without_places(request, str(error))}, 400)
-
-
-def _without_places(request: Request, words: str) -> str:
-    """Name the run instead of where it is kept."""
+    words = " ".join(str(error).split())
     served = request.app.state.runs.get(request.path_params.get("run", ""))
-    return words.replace(served.run.store.name, served.name) if served else words
+    if served is not None:  # name the run instead of where it is kept
+        words = words.replace(served.run.store.name, served.name)
+    if isinstance(error, Busy | Crowded | Stopped):
+        return JSONResponse({"error": words}, 503, _LATER)
+    return JSONResponse({"error": words}, 400)
 
 
 def _no_constant(name: str) -> None:
     raise ValueError(name)
-
-
-ERRORS = (HTTPException, FFMLError)

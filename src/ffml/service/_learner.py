@@ -2,17 +2,29 @@
 
 import asyncio
 import multiprocessing
+import os
 import signal
+import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from ffml.base import FFMLError
 from ffml.runs import Run, open_run
 from ffml.service._decider import rows_of
+from ffml.store import Busy
+
+PATIENCE = 30.0  # seconds to wait for a learner of another process
+T = TypeVar("T")
+
+
+class Stopped(FFMLError):
+    """The learning process died."""
 
 
 class Learner:
@@ -30,7 +42,7 @@ class Learner:
         except BrokenProcessPool:
             if self._pool is pool:
                 self._pool = self._fresh()
-            raise FFMLError("the learning process was stopped; give it again") from None
+            raise Stopped("the learning process was stopped; give it again") from None
 
     def close(self) -> None:
         """Finish what has begun."""
@@ -38,27 +50,52 @@ class Learner:
 
     @staticmethod
     def _fresh() -> ProcessPoolExecutor:
-        quiet = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the service ends its learner
-        spawned = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(1, spawned, initializer=signal.signal, initargs=quiet)
+        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_begin)
 
 
 def label(address: str, labels: pa.Table, id: str, correct: bool) -> dict[str, Any]:
     """Bring labels, and learn what is due; see `ffml.Run.label`."""
-    added = _run(address).label(labels, id=id, correct=correct)
+    added = _in_turn(lambda: _run(address).label(labels, id=id, correct=correct))
     return added._asdict() | {"corrections": len(added.corrections)}
 
 
 def adapt(
-    address: str, people: pa.Table, support: pa.Table, task: str | None
+    address: str, people: pa.Table, support: pa.Table, task: str | None, key: str | None
 ) -> list[dict[str, Any]]:
     """Decide about people of a population after adapting to its labelled rows."""
-    return rows_of(_run(address).decide(people, task=task, support=support))
+    return rows_of(_run(address).decide(people, task=task, support=support, key=key))
 
 
 def forget(address: str, id: str, tasks: list[str] | None) -> int:
     """Take a person out; see `ffml.Run.forget`."""
-    return _run(address).forget(id, tasks)
+    return _in_turn(lambda: _run(address).forget(id, tasks))
+
+
+def _in_turn(function: Callable[[], T]) -> T:
+    """Wait while another process learns."""
+    last = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return function()
+        except Busy:
+            if time.monotonic() > last:
+                raise
+        time.sleep(0.05)
+
+
+def _begin() -> None:
+    """Let Ctrl-C end the service, which then lets this process finish; end with it if it is killed.
+
+    What is being learned then was not said to anybody, and its transaction is undone.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 @cache

@@ -28,7 +28,7 @@ from ffml.service._look import long_look, short_look
 from ffml.service.tokens import tokens_of
 
 if TYPE_CHECKING:
-    from ffml.service.app import Served
+    from ffml.service._served import Served
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from ffml.runs import run as start_run
 from ffml.service import _learner
-from ffml.service.app import Served, create_app
+from ffml.service._served import Served
+from ffml.service.app import create_app
 from ffml.service.server import Server
 
 if TYPE_CHECKING:
@@ -94,24 +95,27 @@ def play(host: str, port: int, ready: Callable[[str], None], pace: float = 0.15)
     with tempfile.TemporaryDirectory(prefix="ffml-demo-") as folder:
         place = Path(folder) / NAME
         begin(place)
-        app = create_app({NAME: str(place)})
+        app = create_app({NAME: str(place)}, promote="newest")
         server = Server(app, host, port, lambda at: ready(f"{at}/runs/{NAME}/page"))
         asyncio.run(_both(server, app.state.runs[NAME], pace))
 
 
 async def _both(server: Server, served: Served, pace: float) -> None:
     """Serve, and live until the last month or until the server is stopped."""
+    failures = []
 
     def ended(life: asyncio.Task[None]) -> None:
-        if not life.cancelled() and life.exception() is not None:
+        if not server.should_exit and not life.cancelled() and (error := life.exception()):
+            failures.append(error)
             server.should_exit = True
 
     life = asyncio.create_task(live(served, pace))
     life.add_done_callback(ended)
     await server.serve()
-    if life.done():
-        life.result()  # what went wrong is told
     life.cancel()
+    await asyncio.gather(life, return_exceptions=True)  # doors are closed: nothing more is done
+    if failures:
+        raise failures[0]
 
 
 def _batches(table: "pd.DataFrame") -> Iterator[pa.Table]:

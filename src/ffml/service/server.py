@@ -1,6 +1,8 @@
 """The service as a process: it listens, says where, and ends its open pages when told to stop."""
 
+import logging
 import socket
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -9,8 +11,16 @@ import uvicorn
 from starlette.applications import Starlette
 
 from ffml.base import FFMLError
+from ffml.runtime import configure
+from ffml.service._protocol import Protocol
 
 PATIENCE = 10  # seconds that requests have to end in
+MOST_CONNECTIONS = 1000  # at once; more get 503
+SETTINGS: dict[str, Any] = {
+    **{"access_log": False, "log_level": "warning", "server_header": False, "ws": "none"},
+    **{"http": Protocol, "limit_concurrency": MOST_CONNECTIONS},
+    "timeout_graceful_shutdown": PATIENCE,
+}
 
 
 class Server(uvicorn.Server):
@@ -25,12 +35,10 @@ class Server(uvicorn.Server):
             port: 0 takes a free one.
             ready: is told the address once requests are answered.
         """
-        quiet: dict[str, Any] = {"access_log": False, "log_level": "warning"}
-        super().__init__(uvicorn.Config(app, timeout_graceful_shutdown=PATIENCE, **quiet))
+        super().__init__(uvicorn.Config(app, **SETTINGS))
         self._pages, self._ready = app.state.pages, ready
-        self._socket = _bound(host, port)
-        shown = f"[{host}]" if ":" in host else host
-        self.address = f"http://{shown}:{self._socket.getsockname()[1]}"
+        self._socket = bound(host, port)
+        self.address = address(host, self._socket.getsockname()[1])
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer."""
@@ -44,7 +52,19 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def set_up() -> None:
+    """Prepare a process that serves: one device, and log lines as they are."""
+    configure(devices=1)
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+
+
+def address(host: str, port: int) -> str:
+    """Write where a service is."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Take an address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

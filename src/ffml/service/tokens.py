@@ -57,8 +57,8 @@ def holder(rows: Sequence[dict[str, Any]], token: str) -> dict[str, Any] | None:
 
 
 def allows(row: dict[str, Any], scope: str) -> bool:
-    """Tell whether a token has a scope."""
-    return scope in row["scopes"] or "admin" in row["scopes"]
+    """Tell whether a token has a scope; any token has none ("")."""
+    return not scope or scope in row["scopes"] or "admin" in row["scopes"]
 
 
 def _hash(token: str) -> str:

@@ -6,7 +6,7 @@ transaction. What is said of the past is summed by SQL; ``verify`` finds what wa
 
 from ffml.border import public_address
 from ffml.store._chain import person_hash, request_hash
-from ffml.store._files import holds_run, locked
+from ffml.store._files import Busy, holds_run, locked
 from ffml.store._forget import forget
 from ffml.store._store import Store
 from ffml.store._transaction import Transaction
@@ -25,6 +25,7 @@ from ffml.store._values import (
 from ffml.store._verify import Verification, verify
 
 __all__ = [
+    "Busy",
     "Correction",
     "Counts",
     "Decided",

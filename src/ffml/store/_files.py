@@ -97,6 +97,10 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def busy(address: str) -> FFMLError:
+class Busy(FFMLError):
+    """Somebody else is learning."""
+
+
+def busy(address: str) -> Busy:
     """Say that somebody else is learning."""
-    return FFMLError(f"somebody else is learning in {address}; wait until they are done")
+    return Busy(f"somebody else is learning in {address}; wait until they are done")

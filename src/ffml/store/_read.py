@@ -24,6 +24,7 @@ _KINDS: dict[str, tuple[str, Any]] = {  # column -> SQL, what stands for NULL
     "unpriced": ("d.unpriced", -1),
     "label": (_schema.NEWEST_LABEL, -1),
     "first_label": ("d.first_label", -1),
+    "event": ("d.event", 0),
     "at": ("e.at", ""),
     "forgotten": ("d.forgotten", b""),  # hash of the person taken out
     "x": ("d.x", b""),
@@ -34,7 +35,7 @@ DECIDING = "deciding"  # the document that says which version was promoted
 _DECIDING = sa.text(
     f"select (select value from run where key = '{DECIDING}'), (select max(number) from versions)"
 )
-COLUMNS = tuple(name for name in _KINDS if name not in ("x", "forgotten"))
+COLUMNS = tuple(name for name in _KINDS if name not in ("x", "event", "forgotten"))
 _JOINS = {"task": " join rounds r on r.round = d.round", "at": " join events e on e.seq = d.event"}
 
 
@@ -91,13 +92,23 @@ def decisions(
     rounds = None if number is None else [number]
     wanted: dict[str, Any] = {"d.round": rounds, "d.id": ids, "d.seq": numbers}
     lists = {name: list(some) for name, some in wanted.items() if some is not None}
-    where = " and ".join(["1 = 1", *(f"{name} in :{name[2:]}" for name in lists)])
-    statement = sa.text(f"select {names} from decisions d{joins} where {where} order by d.seq")
-    for name in lists:
-        statement = statement.bindparams(sa.bindparam(name[2:], expanding=True))
-    rows = connection.execute(statement, {name[2:]: some for name, some in lists.items()}).all()
-    parts = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    return {name: _array(name, part) for name, part in zip(columns, parts, strict=True)}
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    parts = (f"{name} in ({', '.join([mark] * len(some))})" for name, some in lists.items() if some)
+    nobody = ["1 = 0"] if any(not some for some in lists.values()) else []
+    where = " and ".join(["1 = 1", *nobody, *parts])
+    text = f"select {names} from decisions d{joins} where {where} order by d.seq"
+    given = tuple(one for some in lists.values() for one in some)
+    rows = connection.exec_driver_sql(text, given).all()  # SQLAlchemy names every value: slow
+    values = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    return {name: _array(name, part) for name, part in zip(columns, values, strict=True)}
+
+
+def thresholds(connection: sa.Connection, events: Sequence[int]) -> dict[int, float]:
+    """Return the thresholds that events kept."""
+    table = _schema.events.c
+    rows = connection.execute(sa.select(table.seq, table.document).where(table.seq.in_(events)))
+    kept = {seq: _json.decode(text).get("threshold") for seq, text in rows}
+    return {seq: value for seq, value in kept.items() if value is not None}
 
 
 def labels_of(connection: sa.Connection, number: int) -> dict[str, np.ndarray]:
@@ -115,27 +126,27 @@ def labels_of(connection: sa.Connection, number: int) -> dict[str, np.ndarray]:
     return {name: np.array(part) for name, part in zip(names, parts, strict=True)}
 
 
-def rates(
+def periods(
     connection: sa.Connection, start: str | None, end: str | None, by: str | None
 ) -> list[Any]:
-    """Count people by period and cell: an index finds the decisions of the time asked for.
+    """Count people by period, cell, label, decision and decision without fairness.
 
-    Events are in the order of time, so that those from ``start`` on begin with one number.
+    An index finds the decisions of the time asked for: events are in the order of time, so that
+    those from ``start`` on begin with one number.
     """
     period = f"substr(e.at, 1, {one_of('period', by, PERIODS)})" if by else "''"
-    times = {">=": start, "<": end}
-    given = {("start", "end")[i]: time for i, time in enumerate(times.values()) if time}
+    given = {name: time for name, time in (("start", start), ("end", end)) if time}
+    signs = {"start": ">=", "end": "<"}
     where = "".join(
-        f" and d.event {sign} (select coalesce(min(seq), {LAST}) from events where at >= :{name})"
-        for name, (sign, time) in zip(("start", "end"), times.items(), strict=True)
-        if time
+        f" and d.event {signs[name]} "
+        f"(select coalesce(min(seq), {LAST}) from events where at >= :{name})"
+        for name in given
     )
     text = (
-        f"select {period} as period, d.cell, count(*) as people, sum(d.decision) as positive, "
-        "sum(d.unpriced) as unpriced, count(label) as labelled, sum(label) as label_positive "
-        f"from (select d.event, d.cell, d.decision, d.unpriced, {_schema.NEWEST_LABEL} as label "
-        f"from decisions d where d.decision is not null{where}) d "
-        "join events e on e.seq = d.event group by 1, 2 order by 1, 2"
+        f"select {period} as period, d.cell, coalesce(d.label, -1), d.decision, "
+        "coalesce(d.unpriced, -1), count(*) from (select d.event, d.cell, d.decision, d.unpriced, "
+        f"{_schema.NEWEST_LABEL} as label from decisions d where d.decision is not null{where}) d "
+        "join events e on e.seq = d.event group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5"
     )
     return list(connection.execute(sa.text(text), given))
 

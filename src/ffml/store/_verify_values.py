@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 from ffml.store import _chain, _read, _schema
 from ffml.store._schema import NEWEST_LABEL
-from ffml.store._transaction import KEPT_STATES
 from ffml.store._values import Event, Finding
+from ffml.store._versions import KEPT_STATES
 
 _KINDS: dict[str, tuple[sa.Table, tuple[str, ...], str]] = {  # manifest -> table, hashed, shown
     "documents": (_schema.run, ("key", "value"), "document"),

@@ -24,9 +24,7 @@ def gap_columns(
 ) -> dict[str, np.ndarray]:
     """Return `RoundGaps` of T rounds as columns, three for any two groups that are compared.
 
-    Args:
-        tables: sensitive column -> ``(T, k, 3, 2)`` counts.
-        groups: sensitive column -> names of its k groups; numbers if it is not there.
+    Both arguments are by sensitive column: ``(T, k, 3, 2)`` counts, and the names of its k groups.
 
     >>> table = np.array([[[[30, 10], [10, 10]], [[20, 10], [5, 15]]]])
     >>> {name: float(v[0].round(2)) for name, v in gap_columns({"sex": table}, {}).items()}

@@ -37,12 +37,14 @@ class RunSpec:
         config: all that decides what the run does.
         fingerprint: of a table of one's own, so that results of a changed table do not count.
         sizes: measure learning curves on the way, with so many labelled rows of each new task.
+        last: the round to stop after, where those after it are not to be looked at.
     """
 
     label: str
     config: RunConfig
     fingerprint: str = ""
     sizes: tuple[int, ...] = ()
+    last: int | None = None
 
     @property
     def key(self) -> str:

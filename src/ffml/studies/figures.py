@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ffml.report.pictures import figure_style, isolated
+from ffml.studies.pictures import figure_style, isolated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,15 +52,9 @@ def looks(names: Sequence[str], ours: str = "ffml") -> dict[str, Look]:
 def panels(
     rows: int, columns: int, size: tuple[float, float], title: str = "", note: str = "", **more: Any
 ) -> Iterator[tuple["Figure", Any]]:
-    """Draw panels in the package's style; the heading says what they are, and what was reduced.
+    """Draw panels in the package's style; ``size`` is in inches, without the heading.
 
-    Args:
-        rows: of panels.
-        columns: of panels.
-        size: width and height of the figure without its heading, in inches.
-        title: first line of the heading.
-        note: a warning below it.
-        **more: arguments of matplotlib's ``subplots``.
+    The heading is a title and a warning below it. ``more`` is for matplotlib's ``subplots``.
     """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine

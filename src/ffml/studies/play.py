@@ -163,11 +163,11 @@ def compute(cell: RunSpec, on_round: Callable[[int, int | None], None]) -> list[
     began, measuring = time.perf_counter(), 0.0
     experiment = open_cell(cell, functions=shared_functions)
     loop, state = experiment.loop, experiment.state
-    total = num_rounds(cell.config, experiment.stream)
+    total = cell.last or num_rounds(cell.config, experiment.stream)
     learn = way_to_learn(cell.config.recipe.method, loop)
     rounds: list[Round] = []
     curves: list[list[Point]] = []
-    for task in islice(experiment.stream.tasks(), cell.config.rounds):
+    for task in islice(experiment.stream.tasks(), cell.last or cell.config.rounds):
         on_round(len(rounds) + 1, total)
         if cell.sizes:
             before = time.perf_counter()

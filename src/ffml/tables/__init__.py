@@ -12,7 +12,6 @@ from ffml.tables._labels import (
     sensitive_column,
 )
 from ffml.tables._later import (
-    LateLabels,
     further_stream,
     labelled_task,
     open_further,
@@ -34,8 +33,8 @@ from ffml.tables._stream import table_stream
 from ffml.tables._values import num_missing, role_texts
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.inspection._describe import describe
-from ffml.tables.inspection._guess import ColumnLook, Guess, fitting, guess_roles, look, usually
-from ffml.tables.inspection._inspect import Inspection, inspect
+from ffml.tables.inspection._guess import ColumnLook, fitting, guess_roles, look, usually
+from ffml.tables.inspection._inspect import inspect
 from ffml.tables.sources._open import open_data, open_table
 from ffml.tables.sources._source import Source, located
 from ffml.tables.sources._typed import FrameSource
@@ -45,10 +44,7 @@ __all__ = [
     "DecisionRoles",
     "Decisions",
     "FrameSource",
-    "Guess",
-    "Inspection",
     "Known",
-    "LateLabels",
     "Preprocessor",
     "Roles",
     "Source",

@@ -8,7 +8,7 @@ import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,14 +25,6 @@ from ffml.threads import available_cores
 ROWS_PER_PIECE = 4096  # how many rows of a task to set aside at once, on average, if memory allows
 MAX_HELD_ROWS = 1 << 18  # how many rows to hold at most for that
 MAX_TEXTS = 50  # of a label or a group; with one more it is refused
-
-
-class Typed(NamedTuple):
-    """A batch whose features are numbers, or texts with a dictionary."""
-
-    num_rows: int  # before incomplete ones were left out
-    rows: Rows
-    features: list[pa.Array]
 
 
 class Ingest:
@@ -90,7 +82,7 @@ class Ingest:
         held: list[pa.RecordBatch] = []
         wanted = needed_columns(self._roles, [column.name for column in self.columns])
         for typed in _ahead(self._typed, self._source.batches(wanted)):
-            rows = self._add(typed)
+            rows = self._add(*typed)
             enough = min(ROWS_PER_PIECE * len(self.sizes), MAX_HELD_ROWS)
             if held and (held[0].schema != rows.schema or sum(map(len, held)) >= enough):
                 self._set_aside(held)
@@ -100,19 +92,17 @@ class Ingest:
         if held:
             self._set_aside(held)
 
-    def _typed(self, batch: pa.RecordBatch) -> Typed:
+    def _typed(self, batch: pa.RecordBatch) -> tuple[int, Rows, list[pa.Array]]:
         """Type the values of a batch; runs beside the reading, and changes nothing."""
         rows = read_rows(batch, self._roles)
-        return Typed(
-            batch.num_rows, rows, [c.typed(rows.batch.column(c.name)) for c in self.columns]
-        )
+        return len(batch), rows, [c.typed(rows.batch.column(c.name)) for c in self.columns]
 
-    def _add(self, typed: Typed) -> pa.RecordBatch:
+    def _add(self, read_rows: int, rows: Rows, typed: list[pa.Array]) -> pa.RecordBatch:
         """See a batch; return as columns each row's features, label, groups, id and task."""
-        rows, features, turned = typed.rows, [], []
-        self.read_rows += typed.num_rows
+        features, turned = [], []
+        self.read_rows += read_rows
         self.missing.update(rows.missing)
-        for column, values in zip(self.columns, typed.features, strict=True):
+        for column, values in zip(self.columns, typed, strict=True):
             try:
                 features.append(column.add(values, rows.batch.column(column.name)))
             except TextAfterNumbers:

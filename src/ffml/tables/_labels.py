@@ -153,11 +153,11 @@ def sensitive_column(name: str, groups: Collection[str]) -> SensitiveColumn:
 
 
 def refuse_new_groups(
-    found: Mapping[str, Iterable[str]], columns: Iterable[SensitiveColumn]
+    groups: Mapping[str, Iterable[str]], columns: Iterable[SensitiveColumn]
 ) -> None:
     """Refuse a group that a run does not compare."""
     for column in columns:
-        if new := sorted(set(found[column.name]) - set(column.groups)):
+        if new := sorted(set(groups[column.name]) - set(column.groups)):
             raise FFMLError(
                 f"sensitive column {column.name!r} has a new group {new[0]!r}, and the run "
                 f"compares {', '.join(column.groups)}; leave its rows out, or start another run"

@@ -22,10 +22,10 @@ def refuse_disorder(column: str, tasks: Sequence[str]) -> None:
     """
     _refuse_twins(column, tasks)
     readings = [_all_moments(tasks, f) for f in (None, *(_both_orders(tasks)))]
-    known = [moments for moments in readings if moments]
-    if not known or any(moments == sorted(moments) for moments in known):
+    readings = [moments for moments in readings if moments]
+    if not readings or any(moments == sorted(moments) for moments in readings):
         return
-    moments = known[0]
+    moments = readings[0]
     late = next(i for i in range(1, len(tasks)) if moments[i] < moments[i - 1])
     by = " --by day" if moments[0].unit == "day" else ""
     raise FFMLError(
@@ -75,8 +75,8 @@ def _without_time_of_day(text: str) -> str:
 
 
 def _both_orders(tasks: Sequence[str]) -> tuple[str, ...]:
-    found = UNCLEAR.fullmatch(_without_time_of_day(tasks[0])) if tasks else None
-    return both_orders(found[2]) if found else ()
+    match = UNCLEAR.fullmatch(_without_time_of_day(tasks[0])) if tasks else None
+    return both_orders(match[2]) if match else ()
 
 
 def canonical_period(name: str) -> str:
@@ -118,8 +118,8 @@ def earlier_period(name: str, played: Sequence[str]) -> str | None:
     """
     if not (own := _all_moments([name], None)):
         return None
-    found = [(m[0], p) for p in played if (m := _all_moments([name, p], None)[1:])]
-    return max(((moment, p) for moment, p in found if moment > own[0]), default=(None, None))[1]
+    moments = [(m[0], p) for p in played if (m := _all_moments([name, p], None)[1:])]
+    return max(((moment, p) for moment, p in moments if moment > own[0]), default=(None, None))[1]
 
 
 def empty_warning(names: Sequence[str], played: Sequence[str] = ()) -> list[str]:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from ffml.base import FFMLError, Schema, SensitiveColumn, Stream, Task
 from ffml.tables._ingest import Ingest
 from ffml.tables._roles import Roles
+from ffml.tables._values import num_missing
 from ffml.tables.encode._encoders import Categorical, Encoder
-from ffml.tables.encode._fit import num_missing
 from ffml.tables.encode._preprocess import Preprocessor
 
 

@@ -29,7 +29,7 @@ class Roles:
         drop: columns that play no part.
         intersect: make one protected attribute of the combinations of all.
         time: tasks arrive by their earliest time in this column; if it is also ``task``, its
-            periods are the tasks.
+            periods are the tasks, named as ISO does (2024-01, 2024-W07, 2024-Q1).
         by: how long such a period is: day, week, month, quarter or year.
         date_format: how times are written where they do not tell themselves: DD/MM/YYYY.
         id: names every row; with it, rows may lack their labels, which come later.

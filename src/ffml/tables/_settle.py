@@ -21,8 +21,8 @@ def check_time(task: str | None, time: str | None, by: str | None, date_format: 
     if by is not None and by not in UNITS:
         raise FFMLError(f"--by must be one of {', '.join(UNITS)}, got '{by}'")
     if time is None and (by or date_format):
-        given = "--by" if by else "data.date_format"
-        raise FFMLError(f"{given} is about a column of times; name it with --time COLUMN")
+        option = "--by" if by else "data.date_format"
+        raise FFMLError(f"{option} is about a column of times; name it with --time COLUMN")
     if task is not None and by is not None:
         raise FFMLError(
             f"tasks come from --task {task} or from --by {by}, not from both; leave one out"

@@ -45,23 +45,17 @@ def table_stream(
 
     Args:
         source: a path or a data frame (see `open_data`), or what `open_data` returned.
-        label: the column to predict.
+        label: the column to predict; this and the other columns' parts are explained at `Roles`.
         sensitive: the protected column or columns; they are never features.
         task: the column that says which rows belong together; a folder's files by default.
-        time: a column of dates or times. Its periods are the tasks, named as ISO does (2024-01,
-            2024-W07, 2024-Q1), in their order in time. With ``task``, it gives that order alone.
-        by: how long a period is: day, week, month, quarter or year; by default as long as those
-            that the column holds, if it holds no days.
-        order: play tasks by their smallest value in this column (numbers or texts); without it
-            and ``time``, in the order of their first rows. Tasks whose names are times in
-            disorder are refused then.
+        time: a column of dates or times, whose periods are the tasks; with ``task``, their order.
+        by: how long a period is; by default as long as those that the column holds, if not days.
+        order: play tasks by their smallest value here; without it and ``time``, as they come.
         positive: the label's value that counts as 1, if the values are not 0 and 1.
         drop: columns to leave alone.
         intersect: make one protected attribute of the combinations that occur.
-        date_format: how dates are written, such as DD/MM/YYYY; needed if no date of the column
-            tells whether the day comes first.
-        drop_missing: leave out rows without task, sensitive value or id, which are refused
-            otherwise.
+        date_format: how dates are written, if no date tells whether the day comes first.
+        drop_missing: leave out rows without task, sensitive value or id, not refuse them.
         id: the column that names every row, so that labels can find it later.
         known: what an earlier table of the same stream has settled; a category that is new since
             then is all zeros, and a new group or label is refused.

@@ -57,8 +57,7 @@ class TaskFit:
 
     def _add_order(self, task: pa.Array, order: pa.Array) -> None:
         for name, first in _smallest(task, order):
-            known = self._first_texts.get(name, first)
-            self._first_texts[name] = min(known, first)
+            self._first_texts[name] = min(self._first_texts.get(name, first), first)
         if self._first_numbers is None:
             return
         try:
@@ -86,8 +85,8 @@ class TaskFit:
         """Refuse times that are written so that texts do not sort as times do."""
         firsts = [self._first_texts[name] for name in names]
         moments = [parse_time(first) for first in firsts]
-        known = [moment.date for moment in moments if moment]
-        if len(known) == len(firsts) and known != sorted(known):
+        dates = [moment.date for moment in moments if moment]
+        if len(dates) == len(firsts) and dates != sorted(dates):
             raise FFMLError(
                 f"order column {order!r} holds times such as {firsts[0]!r}, which do not sort as "
                 f"texts; give it as --time '{order}'"
@@ -96,6 +95,7 @@ class TaskFit:
 
 def _smallest(task: pa.Array, values: pa.Array) -> list[tuple]:
     """Return each task with its smallest value; tasks without one are left out."""
-    found = pa.table({"task": task, "value": values}).group_by("task").aggregate([("value", "min")])
-    pairs = zip(found["task"].to_pylist(), found["value_min"].to_pylist(), strict=True)
+    table = pa.table({"task": task, "value": values})
+    least = table.group_by("task").aggregate([("value", "min")])
+    pairs = zip(least["task"].to_pylist(), least["value_min"].to_pylist(), strict=True)
     return [(name, value) for name, value in pairs if value is not None]

@@ -1,7 +1,6 @@
 """A column's values as numbers or as texts, whatever they came as."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,8 @@ LARGEST = 1e30  # beyond it, squares and single precision leave the range of num
 
 def is_number(kind: pa.DataType) -> bool:
     """Tell whether a column's values are numbers or booleans."""
-    return (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal(kind)
-        or types.is_boolean(kind)
-    )
+    kinds = types.is_integer, types.is_floating, types.is_decimal, types.is_boolean
+    return any(is_kind(kind) for is_kind in kinds)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -42,7 +37,7 @@ class BadValue(FFMLError):
         column: its name.
         wrong: what is wrong.
         help: the remedy.
-        is_bad: tells such values, so that the first one's row can be found (see `row_of`).
+        is_bad: tells such values, so that the first one's row can be named (see `located`).
     """
 
     def __init__(
@@ -54,10 +49,8 @@ class BadValue(FFMLError):
 
 def numbers(values: Any, name: str) -> np.ndarray:
     """Return a column as float64, missing values as NaN; texts are read as numbers."""
-    if pa.types.is_dictionary(values.type) or is_text(values.type):
-        values = texts(values)
     try:
-        found = values.cast(pa.float64(), safe=False)
+        parsed = _parsed(values)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         strays = values.filter(pa.array(no_number(values))).to_pylist() or [str(values.type)]
         raise BadValue(
@@ -66,41 +59,34 @@ def numbers(values: Any, name: str) -> np.ndarray:
             "correct the value or leave it empty",
             no_number,
         ) from error
-    found = np.asarray(found)
-    refuse_extremes(found, name)
-    return found
+    refuse_extremes(parsed, name)
+    return parsed
 
 
 def no_number(values: Any) -> np.ndarray:
     """Tell which values are no numbers; missing ones could be."""
-
-    def is_stray(value: Any) -> bool:
-        try:
-            pa.array([value]).cast(pa.float64(), safe=False)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return True
-        return False
-
-    found = texts(values) if is_text(values.type) else values
-    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        found.cast(pa.float64(), safe=False)
-        return np.zeros(len(found), bool)
-    return np.array([is_stray(value) for value in found.to_pylist()], bool)
+    try:
+        _parsed(values)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        if len(values) == 1:
+            return np.ones(1, bool)
+        return np.concatenate([no_number(values.slice(i, 1)) for i in range(len(values))])
+    return np.zeros(len(values), bool)
 
 
-def refuse_extremes(found: np.ndarray, name: str) -> None:
+def refuse_extremes(numbers: np.ndarray, name: str) -> None:
     """Refuse infinite and huge numbers."""
-    largest = np.fmax.reduce(np.abs(found), initial=0.0)
+    largest = np.fmax.reduce(np.abs(numbers), initial=0.0)
     if largest <= LARGEST:
         return
     wrong, help = f"column {name!r} holds infinite values", "make them missing"
     if not np.isinf(largest):
         wrong = f"column {name!r} holds {largest:.3g}, and {LARGEST:.0e} is the limit"
         help = "rescale the column or make such values missing"
-    raise BadValue(name, wrong, help, lambda values: np.abs(numbers_of(values)) >= largest)
+    raise BadValue(name, wrong, help, lambda values: np.abs(_parsed(values)) >= largest)
 
 
-def numbers_of(values: Any) -> np.ndarray:
+def _parsed(values: Any) -> np.ndarray:
     """Return a column of numbers, or of texts that all are, as float64."""
     return np.asarray((texts(values) if is_text(values.type) else values).cast(pa.float64(), False))
 
@@ -137,12 +123,12 @@ def role_texts(values: Any, name: str, part: str) -> Any:
             f"{part} column {name!r} holds values of the nested or raw type {kind}; "
             "turn it into numbers or texts"
         )
-    found = texts(values)
-    if pc.any(pc.is_in(found, value_set=pa.array(["inf", "-inf"]))).as_py():
+    written = texts(values)
+    if pc.any(pc.is_in(written, value_set=pa.array(["inf", "-inf"]))).as_py():
         raise FFMLError(f"{part} column {name!r} holds infinite values; make them missing")
     if pa.types.is_timestamp(kind):
-        found = pc.replace_substring_regex(found, r"( 00:00:00)?(\.0+)?Z?$", "")
-    return found
+        written = pc.replace_substring_regex(written, r"( 00:00:00)?(\.0+)?Z?$", "")
+    return written
 
 
 def num_missing(values: Any) -> int:

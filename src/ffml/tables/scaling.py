@@ -51,8 +51,8 @@ class RunningScaler(NamedTuple):
         varies = deviation > 1e-12 * np.maximum(np.abs(self.mean), 1)
         offset = np.where(self.scaled, self.mean, 0.0)
         factor = np.where(self.scaled, varies / np.where(varies, deviation, 1.0), 1.0)
-        known = len(self.scaled)
-        scaled = ((x[..., :known] - offset) * factor).astype(np.float32)
-        if x.shape[-1] == known:
+        width = len(self.scaled)
+        scaled = ((x[..., :width] - offset) * factor).astype(np.float32)
+        if x.shape[-1] == width:
             return scaled
-        return np.concatenate([scaled, np.asarray(x[..., known:], np.float32)], axis=-1)
+        return np.concatenate([scaled, np.asarray(x[..., width:], np.float32)], axis=-1)

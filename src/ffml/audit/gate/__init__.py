@@ -15,8 +15,9 @@ from ffml.audit.gate._finding import (
     VIOLATED,
     Finding,
 )
+from ffml.audit.gate._limits import Limits
 from ffml.audit.record import RunRecord
-from ffml.base import FFMLError, Ratio
+from ffml.base import FFMLError
 from ffml.metrics import NOTIONS
 from ffml.metrics.verdict import UNMEASURABLE
 
@@ -30,9 +31,9 @@ __all__ = [
     "UNMEASURABLE",
     "VIOLATED",
     "Finding",
+    "Limits",
     "check",
     "findings_of",
-    "limits",
     "to_document",
     "verdict",
 ]
@@ -70,8 +71,11 @@ def check(
 
     Without any of these limits, what the run was asked for is checked.
     """
-    _refuse_misuse(max_gap, min_ratio, notion, min_dp, min_eo, max_violation)
-    asked = limits(max_gap, min_ratio, notion, min_dp, min_eo)
+    given = Limits(max_gap, notion, min_dp, min_eo, min_ratio)
+    given.refuse_misuse()
+    if max_violation is not None and not 0 <= max_violation < float("inf"):
+        raise FFMLError(f"--max-violation must be >= 0, got {max_violation}")
+    asked = given.asked()
     if not asked and max_violation is None:
         asked = [one for one in run.asked if one[0] in NOTIONS]
         if not asked:
@@ -87,26 +91,6 @@ def check(
     if max_violation is not None:
         findings.append(violation_finding(run, max_violation))
     return findings
-
-
-def limits(
-    max_gap: float | None,
-    min_ratio: float | None,
-    notion: str | None,
-    min_dp: float | None,
-    min_eo: float | None,
-) -> list[tuple[str, float | Ratio]]:
-    """Pair notions with what is asked of them."""
-    whom = notion or "demographic-parity"
-    asked: list[tuple[str, float | Ratio]] = [] if max_gap is None else [(whom, float(max_gap))]
-    for name, least in (
-        (whom, min_ratio),
-        ("demographic-parity", min_dp),
-        ("equalized-odds", min_eo),
-    ):
-        if least is not None:
-            asked.append((name, Ratio(least)))
-    return asked
 
 
 def verdict(findings: list[Finding]) -> str:
@@ -128,25 +112,3 @@ def _rounds_finding(run: RunRecord, allow_unfinished: bool) -> Finding:
         words += "" if allow_unfinished else ": go on with --resume, or add --allow-unfinished"
     answer = MET if run.finished or allow_unfinished else UNFINISHED
     return Finding("rounds", "at least", run.planned, run.done, None, None, answer, words)
-
-
-def _refuse_misuse(
-    max_gap: float | None,
-    min_ratio: float | None,
-    notion: str | None,
-    min_dp: float | None,
-    min_eo: float | None,
-    max_violation: float | None,
-) -> None:
-    shares = {"max-gap": max_gap, "min-ratio": min_ratio, "min-dp": min_dp, "min-eo": min_eo}
-    for name, limit in shares.items():
-        if limit is not None and not 0 <= limit <= 1:
-            raise FFMLError(f"--{name} must be between 0 and 1, got {limit}")
-    if max_violation is not None and not 0 <= max_violation < float("inf"):
-        raise FFMLError(f"--max-violation must be >= 0, got {max_violation}")
-    if notion is not None and max_gap is min_ratio is None:
-        raise FFMLError(
-            "--notion says whom --max-gap and --min-ratio compare; give one of these too"
-        )
-    if notion is not None and notion not in NOTIONS:
-        raise FFMLError(f"--notion must be one of {', '.join(NOTIONS)}, got '{notion}'")

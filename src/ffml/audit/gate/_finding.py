@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from ffml.metrics.verdict import KEPT, NOT_KEPT, UNMEASURABLE
+from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR, UNMEASURABLE
 from ffml.metrics.verdict import UNCLEAR as CANNOT_TELL
 
 MET, VIOLATED, UNCLEAR = "met", "violated", "too little data to tell"
@@ -16,6 +16,7 @@ EXIT_CODES = {MET: 0, VIOLATED: 1, UNCLEAR: 3, UNMEASURABLE: 3, UNFINISHED: 3}
 ANSWER_OF = {
     KEPT: MET,
     NOT_KEPT: VIOLATED,
+    SO_FAR: UNCLEAR,
     CANNOT_TELL: UNCLEAR,
     UNMEASURABLE: UNMEASURABLE,
 }
@@ -33,10 +34,6 @@ class Finding:
     high: float | None
     answer: str
     words: str
-
-    def sentence(self) -> str:
-        """Say it in words."""
-        return self.words
 
 
 def unmeasured(what: str, relation: str, limit: float, why: str) -> Finding:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ffml.recipe.plain import to_json
 from ffml.report import markdown
-from ffml.report.pictures import figure_style, picture_bytes
 from ffml.studies.files import write_files
+from ffml.studies.pictures import figure_style, picture_bytes
 from ffml.tables.csvfile import frame_text
 
 if TYPE_CHECKING:
@@ -61,17 +61,7 @@ def as_markdown(table: TextTable) -> str:
 
 
 def write_item(folder: Path, stem: str, made: Made, facts: dict[str, Any]) -> dict[str, Any]:
-    """Write an item's files, each of them whole or not at all; the record is the last.
-
-    Args:
-        folder: where to.
-        stem: what file names begin with.
-        made: the item.
-        facts: what else to keep: ``title``, ``note``, ``command``, …
-
-    Returns:
-        The record, as ``<stem>.json`` holds it.
-    """
+    """Write an item's files, and last its record, ``<stem>.json``, with all facts; return it."""
     contents: dict[str, bytes | str] = {"csv": frame_text(made.numbers)}
     if made.figure is not None:
         with figure_style():

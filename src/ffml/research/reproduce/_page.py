@@ -15,14 +15,7 @@ PAGE = "index.html"
 def write_page(
     folder: Path, setting: Setting, facts: dict[str, Any], records: Sequence[dict[str, Any]]
 ) -> None:
-    """Write index.html from the records of items of one setting.
-
-    Args:
-        folder: where the items' files are.
-        setting: that of all records.
-        facts: ``protocol``, ``command``, ``date``, ``took``, ``cores`` and ``versions``.
-        records: of `write_item`, in the order of the page.
-    """
+    """Write index.html from the records of items of one setting, in the order of the page."""
     from jinja2 import Environment, StrictUndefined
 
     source = (

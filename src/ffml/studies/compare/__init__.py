@@ -5,31 +5,27 @@ from ffml.studies.cells import RunSpec, Store
 from ffml.studies.compare._by_task import summarise_tasks, task_means
 from ffml.studies.compare._figure import draw_comparison
 from ffml.studies.compare._protocols import (
-    PAPER_DATA,
     PROTOCOLS,
+    Choose,
     Protocol,
     Variant,
     known_kinds,
     plan,
 )
 from ffml.studies.compare._results import write_results
-from ffml.studies.compare._study import Compared, compare_methods, plan_on_tables
+from ffml.studies.compare._study import compare_methods, plan_on_tables
 from ffml.studies.compare._summary import (
-    MIN_VALIDATION,
     enough_rows,
     paired_differences,
     summarise_results,
 )
-from ffml.studies.compare._tables import DataTable, data_tables, markdown_tables
+from ffml.studies.compare._tables import data_tables, markdown_tables
 from ffml.studies.compare._tradeoff import at_equal_fairness, trade_off_curve
 from ffml.studies.play import check_cells, run_cells, unfinished
 
 __all__ = [
-    "MIN_VALIDATION",
-    "PAPER_DATA",
     "PROTOCOLS",
-    "Compared",
-    "DataTable",
+    "Choose",
     "Protocol",
     "RunSpec",
     "Store",

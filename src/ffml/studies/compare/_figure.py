@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ffml.report.pictures import picture_bytes
 from ffml.studies.compare._summary import GROUP
 from ffml.studies.compare._tradeoff import trade_off_curve
 from ffml.studies.figures import GREY, Look, legend, looks, panels
+from ffml.studies.pictures import picture_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,15 +21,10 @@ FAIRNESS = {"typical gap, points": "typical_gap", "long-run gap, points": "long_
 def draw_comparison(
     summary: pd.DataFrame, method_of: Mapping[str, str] | None = None
 ) -> dict[str, bytes]:
-    """Draw balanced accuracy against typical and long-run gap, with 95 % intervals.
+    """Draw balanced accuracy against typical and long-run gap; return bytes by file format.
 
-    Args:
-        summary: of `summarise_results`.
-        method_of: label -> method. Variants of a method look alike but for a number, and have their
-            trade-off curve; by default a label is a method.
-
-    Returns:
-        The picture's bytes by file format, "svg" and "png".
+    ``method_of`` names the method of a label, if that is not the label itself: variants of a method
+    look alike but for a number, and have their trade-off curve.
     """
     groups: list[Any] = list(summary.groupby(GROUP[1:], sort=False))
     labels = list(dict.fromkeys(summary["label"]))

@@ -1,7 +1,7 @@
 """Which cells a comparison has: methods × data sets × seeds, by a protocol."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
@@ -57,6 +57,9 @@ class Variant(NamedTuple):
     settings: Mapping[str, Any] = {}
 
 
+Choose = Callable[[str, str, Mapping[str, Any], str], Mapping[str, Any]]
+# ^ data, label, what is given, preset -> more settings of this variant on these data
+
 # What a plan decides itself, and the argument (or option) that changes it.
 _PLANNED = {
     "data": "data",
@@ -80,6 +83,7 @@ def plan(
     data_options: Mapping[str, Mapping[str, Any]] | None = None,
     fingerprints: Mapping[str, str] | None = None,
     plugins: Mapping[str, str] | None = None,
+    choose: Choose | None = None,
 ) -> list[RunSpec]:
     """List the cells of a comparison; labels are the methods' names, or those of variants.
 
@@ -98,6 +102,8 @@ def plan(
         data_options: options of data sets, or roles of a table's columns, by data.
         fingerprints: of tables, by data.
         plugins: of `ffml.recipe.plugins.load_plugins`.
+        choose: asked for settings of each variant and data set, such as
+            `ffml.studies.budget.chosen_by_search`.
 
     >>> [cell.name for cell in plan(["adult"], ["ffml", "twp"], seeds=[7])]
     ['ffml on adult, seed 7', 'twp on adult, seed 7']
@@ -122,6 +128,8 @@ def plan(
                 own |= dict(variant.settings)
                 own |= {"method": variant.method, "validation_fraction": share}
                 own |= {"data_options": options, "plugins": dict(plugins or {})}
+                if choose is not None:
+                    own |= choose(name, variant.label, own, preset)
                 config = _judged_late(configure_run(name, own, preset, PAPERS_POLICY), own)
                 for seed in dict.fromkeys((seeds_of or {}).get(name, for_all)):
                     seeded = replace(config, seed=seed)

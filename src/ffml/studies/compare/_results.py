@@ -58,14 +58,7 @@ def _how_many(seeds: Mapping[str, int]) -> str:
 def write_results(
     folder: Path, frame: pd.DataFrame, summary: pd.DataFrame, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Write all files, each of them whole or not at all; return what summary.json says.
-
-    Args:
-        folder: where to.
-        frame: of `Store.load`.
-        summary: of `summarise_results`.
-        facts: of `made_by`, and what else to keep; ``cell_seconds`` among it.
-    """
+    """Write all files from the rounds and their summary; return what summary.json says."""
     equal = at_equal_fairness(frame)
     by_task = task_means(frame)
     tasks = summarise_tasks(by_task)

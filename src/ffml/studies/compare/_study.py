@@ -48,7 +48,7 @@ def compare_methods(
     """
     start = time.perf_counter()
     store = Store(out / "cells")
-    check_results(out, store.folder)
+    check_results(out, store.folder, ours=(out / "tuned").is_dir())
     computed = run_missing(cells, store, workers=jobs, backend=backend, watch=watch)
     frame = store.load(cells)
     summary = summarise_results(frame)

@@ -1,12 +1,10 @@
 """Searching for settings: many at once in one compiled program, chosen on rounds not reported."""
 
 from ffml.studies.tuning._choose import Rule, ranked, summarise_settings
-from ffml.studies.tuning._chunks import Chunk, unfinished_chunks
+from ffml.studies.tuning._chunks import unfinished_chunks
 from ffml.studies.tuning._plot import draw_trade_off
 from ffml.studies.tuning._results import write_search
 from ffml.studies.tuning._search import (
-    REPORTED_SEEDS,
-    SEEDS,
     Search,
     Span,
     check_search,
@@ -14,24 +12,18 @@ from ffml.studies.tuning._search import (
 )
 from ffml.studies.tuning._space import (
     SPACES,
-    Space,
     draw_settings,
     grid_settings,
     number_settings,
     space_axes,
 )
-from ffml.studies.tuning._study import Tuned, load_search, plan_space, tune_settings
+from ffml.studies.tuning._study import load_search, plan_space, tune_settings
 
 __all__ = [
-    "REPORTED_SEEDS",
-    "SEEDS",
     "SPACES",
-    "Chunk",
     "Rule",
     "Search",
-    "Space",
     "Span",
-    "Tuned",
     "check_search",
     "draw_settings",
     "draw_trade_off",

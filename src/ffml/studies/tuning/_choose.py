@@ -96,15 +96,10 @@ def ranked(frame: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
 
 def _shortfall(ratios: np.ndarray, times: np.ndarray, rule: Rule) -> np.ndarray:
-    """Add up what the mean ratios miss of their targets.
+    """Add up what mean ratios ``(settings, RATIOS, seeds)`` miss of their targets.
 
-    Args:
-        ratios: (settings, `RATIOS`, seeds), NaN where undefined.
-        times: (seeds, draws) how often each seed counts in each draw.
-        rule: its targets.
-
-    Returns:
-        (settings, draws), NaN where a draw has no seed with a ratio.
+    ``times`` ``(seeds, draws)`` says how often a seed counts in a draw. Returns ``(settings,
+    draws)``, NaN where a draw has no seed with a ratio.
     """
     known = np.isfinite(ratios)
     with np.errstate(invalid="ignore"):

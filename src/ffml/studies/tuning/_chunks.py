@@ -58,12 +58,7 @@ def unfinished_chunks(
 ) -> list[Chunk]:
     """List what the store does not have yet, program by program and seed by seed.
 
-    Args:
-        search: what to try.
-        store: where results are kept.
-        schema: of the stream.
-        most: settings at a time; by default as many as fit in 1 GiB, and no more than 64.
-        num_devices: that share a chunk; by default all that there are.
+    At most ``most`` settings are a chunk: by default as many as fit in 1 GiB, and no more than 64.
     """
     at_least(1, chunk=1 if most is None else most)
     chunks: list[Chunk] = []

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ffml.report.pictures import picture_bytes
 from ffml.studies.compare import trade_off_curve
 from ffml.studies.figures import BLUE, GREY, ORANGE, RED, legend, panels
+from ffml.studies.pictures import picture_bytes
 from ffml.studies.tuning._choose import Rule
 
 if TYPE_CHECKING:
@@ -15,15 +15,9 @@ if TYPE_CHECKING:
 
 
 def draw_trade_off(table: pd.DataFrame, rule: Rule, title: str) -> dict[str, bytes]:
-    """Draw balanced accuracy against DP/ceiling and against EO/ceiling.
+    """Draw accuracy against DP and EO over their ceilings; return bytes by file format.
 
-    Args:
-        table: of `ranked`; its first row is the chosen setting.
-        rule: its targets are drawn as lines.
-        title: what was tried, and on what.
-
-    Returns:
-        The picture's bytes by file format, "svg" and "png".
+    The first row of the table is the chosen setting; the rule's targets are lines.
     """
     with panels(1, 2, (9.5, 4.4), sharey=True) as (figure, grid):
         left, right = grid[0]

@@ -74,12 +74,7 @@ def compile_program(
 ) -> Program:
     """Compile a method for ``size`` settings that differ in the traced settings ``names``.
 
-    Args:
-        config: all other settings.
-        schema: of the stream.
-        names: see `traceable`.
-        size: how many settings; a multiple of ``num_devices``.
-        num_devices: how many devices to spread them over.
+    They are spread over the devices, so ``size`` is a multiple of their number.
     """
     one = _Single(config, schema, names)
     shared = bool(_counters_are_shared(config, schema, names))

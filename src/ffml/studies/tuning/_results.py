@@ -26,16 +26,7 @@ def write_search(
     rule: Rule,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Write all files, each of them whole or not at all; return what chosen.json says.
-
-    Args:
-        folder: where to.
-        search: what was tried.
-        span: the rounds that judged.
-        table: of `ranked`.
-        rule: what the choice went by.
-        facts: of `made_by`, and what else to keep.
-    """
+    """Write all files from what `ranked` returned; return what chosen.json says."""
     document = chosen_document(search, span, table, rule, facts)
     files: dict[str, str | bytes] = {SETTINGS: settings_csv(search, table)}
     pictures = draw_trade_off(table, rule, _title(search, span))

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ class Span(NamedTuple):
 
     schema: Schema
     rounds: int  # T
+    together: bool = True  # whether many settings can be one compiled program
 
     @property
     def first(self) -> int:
@@ -81,14 +82,8 @@ class Search:
 
     @property
     def seed_words(self) -> str:
-        """The seeds as ``--seeds`` takes them.
-
-        >>> plan_search("synthetic", [{}], seeds=(100, 101, 102, 107)).seed_words
-        '100-102,107'
-        """
-        breaks = [i for i, seed in enumerate(self.seeds) if seed - 1 not in self.seeds[i - 1 : i]]
-        parts = (self.seeds[i:j] for i, j in pairwise([*breaks, len(self.seeds)]))
-        return ",".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts)
+        """The seeds as ``--seeds`` takes them."""
+        return ",".join(map(str, self.seeds))
 
     @cached_property
     def configs(self) -> tuple[RunConfig, ...]:
@@ -189,17 +184,12 @@ def check_search(search: Search) -> Span:
         config.data_options,
         seed=search.seeds[0],
     )
-    for tried in search.configs:
-        built = build_for(tried, stream.schema)
-        if not built.learner.traits.pure or built.features is not None:
-            raise FFMLError(
-                f"method '{search.method}' calls another library, so many settings at once cannot "
-                "be one program; try its settings with ffml compare --set"
-            )
+    built = [build_for(tried, stream.schema) for tried in search.configs]
+    together = all(one.learner.traits.pure and one.features is None for one in built)
     total = num_rounds(config, stream)
     if total is None or total < 2:
         raise FFMLError(f"a search needs 2 tasks or more; '{stream.name}' has {total or 'no end'}")
-    span = Span(stream.schema, total)
+    span = Span(stream.schema, total, together)
     if _most_validation_rows(config, stream, span) < search.min_validation:
         raise FFMLError(
             f"none of the rounds {span.first} to {span.last} of {total} (the middle third) has "

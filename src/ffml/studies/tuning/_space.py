@@ -47,6 +47,7 @@ SPACES: dict[str, Space] = {
             "penalty": (1.0, 3.0, 10.0),
             "exponent": (0.5, 0.7),
             "gradient_bound": (1.0, 3.0),
+            "inverse_l2": (0.1, 1.0, 10.0),
         },
     ),
     # Appendix "Experiment details": the lists of η₁, η₂ and λ₁; of δ it prints 50 and 60 only.
@@ -67,10 +68,6 @@ SPACES: dict[str, Space] = {
 
 def space_axes(space: str, kinds: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
     """Return the part of a named space that a recipe has.
-
-    Args:
-        space: a key of `SPACES`.
-        kinds: of `ffml.studies.compare.known_kinds`.
 
     >>> list(space_axes("paper", {"lr": float, "radius": float}))
     ['lr']
@@ -165,9 +162,6 @@ def number_settings(kinds: Mapping[str, Any]) -> frozenset[str]:
     """Name the settings that are numbers, so that one compiled program takes any value of them.
 
     All others (words, flags, counts) change the program.
-
-    Args:
-        kinds: of `ffml.studies.compare.known_kinds`.
 
     >>> sorted(number_settings({"lr": float, "radius": float | None, "num_steps": int}))
     ['lr', 'radius']

@@ -1,6 +1,7 @@
 """A whole search: which settings, computed where they are missing, one chosen, in files."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from ffml.studies.cells import Store
 from ffml.studies.compare import known_kinds
 from ffml.studies.files import made_by
 from ffml.studies.jobs import HERE, check_backend
-from ffml.studies.play import Watch, Work, run_and_keep, unwatched
+from ffml.studies.play import Watch, Work, run_and_keep, run_cells, unfinished, unwatched
 from ffml.studies.tuning._choose import Rule, ranked
 from ffml.studies.tuning._chunks import Chunk, unfinished_chunks
 from ffml.studies.tuning._play import ChunkPlayer
@@ -57,12 +58,18 @@ def tune_settings(
     store = Store(out / "chunks")
     check_results(out, store.folder)
     span = check_search(search)
-    devices = None if backend is None else 1
-    chunks = unfinished_chunks(search, store, span.schema, chunk, devices)
-    words = _words(search, span, chunks)
-    work = Work(words, len(search.cells), lambda: _left(search, store), store.folder)
+    cells = [replace(cell, last=span.last) for cell in search.cells]
+    chunks = []
+    if span.together:
+        devices = None if backend is None else 1
+        chunks = unfinished_chunks(search, store, span.schema, chunk, devices)
+    words = _words(search, span, chunks, len(unfinished(cells, store)))
+    work = Work(words, len(cells), lambda: len(unfinished(cells, store)), store.folder)
     with watch(work) as tell:
-        run_and_keep(ChunkPlayer(), chunks, store, backend=backend or HERE, tell=tell)
+        if span.together:
+            run_and_keep(ChunkPlayer(), chunks, store, backend=backend or HERE, tell=tell)
+        else:
+            run_cells(cells, store, backend=backend, tell=tell)
     table = ranked(load_search(store, search), rule)
     facts = made_by(command) | {"seconds": store.seconds(search.cells)}
     return Tuned(table, write_search(out, search, span, table, rule, facts))
@@ -70,22 +77,20 @@ def tune_settings(
 
 def load_search(store: Store, search: Search) -> pd.DataFrame:
     """Return one row per run and judged round: `Store.load` with a ``setting``, its number."""
-    return store.load(search.cells).astype({"label": int}).rename(columns={"label": "setting"})
+    frame = store.load(search.cells).query("n_validation > 0").astype({"label": int})
+    return frame.rename(columns={"label": "setting"})
 
 
-def _left(search: Search, store: Store) -> int:
-    return sum(not store.finished(cell) for cell in search.cells)
-
-
-def _words(search: Search, span: Span, chunks: Sequence[Chunk]) -> str:
+def _words(search: Search, span: Span, chunks: Sequence[Chunk], left: int) -> str:
     """Say what is tried, how it is judged, and what is left to compute."""
-    runs, left = len(search.cells), sum(len(chunk.cells) for chunk in chunks)
+    runs = len(search.cells)
     kept = f", {runs - left} of {runs} runs finished already" if left < runs else ""
-    programs = len({chunk.program for chunk in chunks})
+    programs = counted(len({chunk.program for chunk in chunks}), "program")
+    jobs = f"{counted(len(chunks), 'chunk')} of {programs}" if span.together else f"{left} runs"
     return (
         f"{counted(len(search.settings), 'setting')} of {search.method} "
-        f"({', '.join(search.names)}) × {counted(len(search.seeds), 'seed')}{kept}; to compute: "
-        f"{counted(len(chunks), 'chunk')} of {counted(programs, 'program')}\n"
+        f"({', '.join(search.names)}) × {counted(len(search.seeds), 'seed')}{kept}; "
+        f"to compute: {jobs}\n"
         f"judged in rounds {span.first} to {span.last} of {span.rounds} with at least "
         f"{search.min_validation} validation rows, seeds {search.seed_words}; "
         "tables report later rounds and other seeds (of the same tasks)"

@@ -53,9 +53,9 @@ class Numeric:
         """Return the numbers as ``(n, 1)``."""
         return self.filled(numbers(values, self.name))[:, None]
 
-    def filled(self, found: np.ndarray) -> np.ndarray:
+    def filled(self, numbers: np.ndarray) -> np.ndarray:
         """Fill in what is missing (NaN), and move and stretch what is far off."""
-        full = np.where(np.isnan(found), self.median, found)
+        full = np.where(np.isnan(numbers), self.median, numbers)
         if self.offset == 0.0 and self.scale == 1.0:
             return full
         return (full - self.offset) * self.scale
@@ -107,8 +107,8 @@ class Categorical:
         if isinstance(values, pa.DictionaryArray):
             own = self.places(pa.concat_arrays([values.dictionary, pa.nulls(1, pa.string())]))
             return own[np.asarray(values.indices.fill_null(-1))]
-        known = texts(pa.array(self.categories, pa.string()))
-        places = np.asarray(pc.fill_null(pc.index_in(values, value_set=known), -1))
+        own = texts(pa.array(self.categories, pa.string()))
+        places = np.asarray(pc.fill_null(pc.index_in(values, value_set=own), -1))
         if self.other:
             new = (places < 0) & np.asarray(values.is_valid())
             places = np.where(new, len(self.categories), places)
@@ -126,10 +126,10 @@ def encoder_from_json(saved: dict[str, Any]) -> Encoder:
     """Read back what ``to_json`` wrote."""
     kind, name = saved["kind"], saved["name"]
     if kind == "numeric":
-        found = [float(saved.get(k, d)) for k, d in (("offset", 0.0), ("scale", 1.0))]
-        found.insert(0, float(saved["median"]))
-        if all(map(math.isfinite, found)) and found[2] > 0:
-            return Numeric(name, *found)
+        offset, scale = float(saved.get("offset", 0)), float(saved.get("scale", 1))
+        median = float(saved["median"])
+        if all(map(math.isfinite, (median, offset, scale))) and scale > 0:
+            return Numeric(name, median, offset, scale)
     if kind == "categorical" and all(isinstance(c, str | None) for c in saved["categories"]):
         return Categorical(name, tuple(saved["categories"]), bool(saved.get("other", False)))
     raise ValueError(f"column {name!r} is neither numeric nor categorical")

@@ -8,7 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from ffml.base import FFMLError
-from ffml.tables._values import is_number, is_text, is_time, numbers, refuse_extremes, texts
+from ffml.tables._values import (
+    is_number,
+    is_text,
+    is_time,
+    num_missing,
+    numbers,
+    refuse_extremes,
+    texts,
+)
 from ffml.tables.encode._encoders import (
     MAX_CATEGORIES,
     Categorical,
@@ -120,13 +128,6 @@ class ColumnFit:
         )
 
 
-def num_missing(typed: pa.Array) -> int:
-    """Count the values that are missing from a column of numbers or of texts."""
-    if pa.types.is_floating(typed.type):
-        return int(np.isnan(typed).sum())
-    return typed.null_count
-
-
 def short(encoded: pa.DictionaryArray) -> pa.Array:
     """Return texts with a dictionary, or without one where it is long."""
     return encoded if len(encoded.dictionary) <= LONG else encoded.cast(pa.string())
@@ -137,7 +138,6 @@ def _counts(pieces: Sequence[pa.Array]) -> Counter[str]:
     counts = Counter[str]()
     for piece in pieces:
         if not pa.types.is_floating(piece.type):
-            found = piece.drop_null().value_counts()
-            pairs = zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)
-            counts.update(dict(pairs))
+            texts, rows = piece.drop_null().value_counts().flatten()
+            counts.update(dict(zip(texts.to_pylist(), rows.to_pylist(), strict=True)))
     return counts

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.tables._columns import as_matrix, as_table, refuse_sparse
-from ffml.tables._values import refuse_extremes, texts
+from ffml.tables._values import texts
 from ffml.tables.encode._encoders import Categorical, Encoder, Numeric, encoder_from_json
 from ffml.tables.encode._fit import ColumnFit
 
@@ -122,16 +122,16 @@ class Preprocessor:
     def transform(self, data: Any) -> np.ndarray:
         """Encode a table as ``(n, features)`` float64, neither scaled nor centred."""
         refuse_sparse(data)
-        if not (hasattr(data, "columns") or isinstance(data, Mapping)):
-            return self._transform_array(as_matrix(data))
-        table = as_table(data)
-        known = table.column_names
-        if missing := [name for name in self.names if name not in known]:
+        if hasattr(data, "columns") or isinstance(data, Mapping):
+            table = as_table(data)
+        else:
+            table = self._array_table(as_matrix(data))
+        if missing := [name for name in self.names if name not in table.column_names]:
             raise FFMLError(
                 f"the table has no column {self.needed(missing[0], 'was there at fitting')}; it "
-                f"has {', '.join(known) or 'none'}"
+                f"has {', '.join(table.column_names) or 'none'}"
             )
-        self.warn_of_new(known)
+        self.warn_of_new(table.column_names)
         matrix = np.empty((table.num_rows, self.width))
         matrix[:, len(self.features) :] = self._memberships(table)
         for column, start in zip(self.columns, self.starts, strict=True):
@@ -155,18 +155,13 @@ class Preprocessor:
             codes.append(places)
         return Schema((), self.groups).memberships(np.stack(codes, axis=1))
 
-    def _transform_array(self, array: np.ndarray) -> np.ndarray:
+    def _array_table(self, array: np.ndarray) -> pa.Table:
         if array.shape[1] != len(self.columns) or self.groups:
             raise FFMLError(
                 f"the array has {array.shape[1]} columns; at fitting there were {len(self.columns)}"
                 + " and groups; give a table with named columns" * bool(self.groups)
             )
-        if not all(isinstance(column, Numeric) for column in self.columns):
-            return self.transform(as_table(array, self.names))
-        for i, name in enumerate(self.names):
-            refuse_extremes(array[:, i], name)
-        columns = [c.filled(array[:, i]) for i, c in enumerate(self.columns)]  # type: ignore[union-attr]
-        return np.stack(columns, axis=1)
+        return as_table(array, self.names)
 
     def warn_of_new(self, columns: Iterable[str]) -> None:
         """Warn, once each, of columns that fitting did not see."""
@@ -187,10 +182,10 @@ class Preprocessor:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> "Preprocessor":
         """Read back what ``to_json`` wrote."""
-        found = saved.get("format") if isinstance(saved, dict) else None
-        if found != FORMAT:
+        version = saved.get("format") if isinstance(saved, dict) else None
+        if version != FORMAT:
             raise FFMLError(
-                f"the preprocessing has format {found!r}, and this version of ffml "
+                f"the preprocessing has format {version!r}, and this version of ffml "
                 f"reads format {FORMAT}; install the version that wrote it"
             )
         try:

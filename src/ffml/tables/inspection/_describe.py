@@ -79,18 +79,18 @@ def _examples(tasks: list[TaskSummary], reason: str) -> str:
 
 def _gap(inspection: Inspection) -> list[str]:
     share = f"{inspection.validation_fraction:.0%} of the rows judge decisions"
-    known = [t.detectable_gap for t in inspection.tasks if t.detectable_gap is not None]
-    hidden = len(inspection.tasks) - len(known)
+    gaps = [t.detectable_gap for t in inspection.tasks if t.detectable_gap is not None]
+    hidden = len(inspection.tasks) - len(gaps)
     lines = []
     if inspection.overall.detectable_gap is not None:
         lines.append(
             "Smallest gap between groups' decision rates that these sizes can show, over all tasks "
             f"together: {100 * inspection.overall.detectable_gap:.1f} points."
         )
-    if known:
+    if gaps:
         lines.append(
-            f"Within one task: {100 * min(known):.1f} to {100 * max(known):.1f} points "
-            f"(median {100 * np.median(known):.1f})."
+            f"Within one task: {100 * min(gaps):.1f} to {100 * max(gaps):.1f} points "
+            f"(median {100 * np.median(gaps):.1f})."
         )
     if hidden:
         lines.append(f"In {_many(hidden, 'task')}, no gap between groups can be shown at all.")

@@ -157,7 +157,7 @@ def _asked(questions: Sequence[Question]) -> str:
         other = f", or {only.other}" if only.other else ""
         return f"which column is {only.what}? Candidates: {only.answers}; give --{only.part}{other}"
     options = " ".join(f"--{question.part}" for question in questions)
-    asked = "; ".join(
+    candidates = "; ".join(
         f"--{q.part} {q.answers}" + (f", or {q.other}" if q.other else "") for q in questions
     )
-    return f"the table leaves open what its columns are; give {options}. Candidates: {asked}"
+    return f"the table leaves open what its columns are; give {options}. Candidates: {candidates}"

@@ -159,8 +159,8 @@ def _counts(task: Task, schema: Schema) -> np.ndarray:
 
 
 def _rate(counts: np.ndarray) -> float | None:
-    known = counts[:UNKNOWN].sum()
-    return float(counts[1] / known) if known else None
+    labelled = counts[:UNKNOWN].sum()
+    return float(counts[1] / labelled) if labelled else None
 
 
 def _summary(name: str, counts: np.ndarray, schema: Schema, fraction: float) -> TaskSummary:
@@ -168,8 +168,8 @@ def _summary(name: str, counts: np.ndarray, schema: Schema, fraction: float) -> 
     rows, unlabelled, rate = int(own.sum()), int(own[UNKNOWN]), _rate(own)
     names = [(c.name, group) for c in schema.sensitive for group in c.groups]
     groups = tuple(
-        GroupSummary(column, group, int(found.sum()), _rate(found))
-        for (column, group), found in zip(names, counts, strict=True)
+        GroupSummary(column, group, int(cells.sum()), _rate(cells))
+        for (column, group), cells in zip(names, counts, strict=True)
     )
     problems = [f"fewer than {SMALL} rows"] if rows < SMALL else []
     if unlabelled == rows:

@@ -60,8 +60,8 @@ class Column(NamedTuple):
     @property
     def texts(self) -> list[str]:
         """Its categories."""
-        known = self.encoder.categories if isinstance(self.encoder, Categorical) else ()
-        return [text for text in known if text is not None]
+        own = self.encoder.categories if isinstance(self.encoder, Categorical) else ()
+        return [text for text in own if text is not None]
 
 
 def columns_of(schema: Schema, preprocessor: Preprocessor | None) -> list[Column]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -96,43 +96,33 @@ def unreadable(path: Path, error: OSError) -> FFMLError:
     return FFMLError(f"cannot read {path}: {reason}; check the path and rights")
 
 
-class Place(NamedTuple):
-    """The first bad value of a column, and how many more there are."""
-
-    value: Any
-    row: int  # as a spreadsheet counts: a CSV file's header is row 1
-    file: str  # of a folder
-    more: int
-
-
 @contextmanager
 def located(source: Source) -> Iterator[None]:
     """Add the row of a bad value to the message about it."""
     try:
         yield
     except BadValue as error:
-        place = _place(source, error)
-        if place is None:
+        places = _bad_values(source, error)
+        first = next(places, None)
+        if first is None:
             raise
-        shown = "" if repr(place.value) in error.wrong else f"{place.value!r} in "
-        of = f" of {place.file}" if place.file else ""
-        more = f", and {place.more:,} more" if place.more else ""
-        where = f"({shown}row {place.row:,}{of}{more})"
+        value, row, file = first
+        shown = "" if repr(value) in error.wrong else f"{value!r} in "
+        of = f" of {file}" if file != source.name else ""
+        count = sum(1 for _ in places)
+        more = f", and {count:,} more" if count else ""
+        where = f"({shown}row {row:,}{of}{more})"
         raise FFMLError(f"{error.wrong} {where}; {error.help}") from error
 
 
-def _place(source: Source, error: BadValue) -> Place | None:
-    """Read the column once more: only a refused table pays for it."""
-    first: Place | None = None
+def _bad_values(source: Source, error: BadValue) -> Iterator[tuple[Any, int, str]]:
+    """Read a column once more, for the message: each bad value, its row and its file.
+
+    Rows are numbered as a spreadsheet does it: a CSV file's header is row 1.
+    """
     for part in source.files:
         row = part.first_row
         for batch in part.batches([error.column]):
-            bad = np.flatnonzero(error.is_bad(batch.column(0)))
-            if first is not None:
-                first = first._replace(more=first.more + len(bad))
-            elif len(bad):
-                value = batch.column(0)[int(bad[0])].as_py()
-                file = part.name if part.name != source.name else ""
-                first = Place(value, row + int(bad[0]), file, len(bad) - 1)
+            for place in np.flatnonzero(error.is_bad(batch.column(0))).tolist():
+                yield batch.column(0)[place].as_py(), row + place, part.name
             row += len(batch)
-    return first

@@ -1,0 +1,192 @@
+"""Commands on a run's ledger: ``decide``, ``report``, ``verify``, ``replay`` and others."""
+
+import json
+from collections import deque
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ffml.cli import _shared as shared
+from ffml.cli._shared import TABLE, option
+
+
+def decide(
+    run: shared.RunArgument,
+    people: Annotated[str, typer.Argument(help="People: a table or a database.", metavar="TABLE")],
+    task: Annotated[
+        str | None,
+        option(TABLE, "What period or population they are of. (default: by the run's column)"),
+    ] = None,
+    query: Annotated[str | None, option(TABLE, "SQL query for people.", metavar="SQL")] = None,
+    support: shared.Support = None,
+    out: Annotated[Path | None, typer.Option(help="Also write them: .csv or .parquet.")] = None,
+    to: shared.To = None,
+    table: shared.ToTable = "decisions",
+    json_output: shared.Json = False,
+) -> None:
+    """Decide about people as they come, and write every decision to the ledger.
+
+    Whoever was decided about in the same task before gets the same decision again.
+    """
+    from ffml.audit.record import favourable_of
+    from ffml.metrics.phrases import hundred, were_decided
+    from ffml.runs import open_run
+    from ffml.runtime import configure
+    from ffml.scoring.table import frame_batches, write_decisions, write_to_database
+
+    configure(devices=1)
+    opened = open_run(run)
+    frame = opened.decide(people, task=task, query=query, support=support)
+    if out is not None:
+        write_decisions(frame_batches(frame), out)
+    if to is not None:
+        deque(write_to_database(frame_batches(frame), to, table), maxlen=0)
+    tasks = ", ".join(dict.fromkeys(frame["task"]))
+    whom = were_decided(favourable_of(opened.config)).removeprefix("were ")
+    said = f"{len(frame):,} decisions ({tasks}), {hundred(frame['decision'].mean())} {whom}"
+    if json_output:
+        typer.echo(frame.to_json(orient="records"))
+    else:
+        typer.echo(f"{said}; ledger: {opened.store.name}")
+
+
+def report(
+    run: shared.RunArgument,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the page. (default: the run's folder)")
+    ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(help="Another run about the same people, to be shown beside this one."),
+    ] = None,
+) -> None:
+    """Write the report of a run, and its other files if they are missing or stale."""
+    from ffml.runs import open_run
+
+    others = [open_run(one, write=False) for one in beside or ()]
+    typer.echo(f"Report: {open_run(run).report(out, beside=others)}")
+
+
+def verify(
+    run: shared.RunArgument,
+    head: Annotated[
+        str | None,
+        typer.Option(help="Hash of the newest event that was noted elsewhere: is it still there?"),
+    ] = None,
+    json_output: shared.Json = False,
+) -> None:
+    """Find anything in a ledger that was changed, removed or added by others; exit 1 if so."""
+    from ffml.runs import open_run
+
+    found = open_run(run, write=False).verify(head)
+    if json_output:
+        rows = [one._asdict() for one in found.findings]
+        typer.echo(json.dumps({**found._asdict(), "findings": rows}, indent=2))
+    else:
+        for one in found.findings:
+            typer.echo(f"{one.table}, {one.where}: {one.what}")
+        word = "sound" if found.sound else f"{len(found.findings)} findings"
+        forgotten = f", {found.forgotten:,} people forgotten" if found.forgotten else ""
+        typer.echo(
+            f"{word}: {found.events:,} events, {found.decisions:,} people, {found.labels:,} "
+            f"labels that came later{forgotten}; head {found.head}"
+        )
+    raise typer.Exit(0 if found.sound else 1)
+
+
+def replay(
+    run: shared.RunArgument,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="All tables of the run in one, if the ledger keeps no features and its own table "
+            "does not hold them.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Learn everything again from the ledger; exit 0 if it ends with the same bytes, else 1."""
+    from ffml.runs import open_run
+    from ffml.runtime import configure
+
+    opened = open_run(run, write=False)
+    configure(opened.config.get("devices"))
+    same = opened.replay(data)
+    typer.echo(f"{opened.store.name}: {'the same bytes' if same else 'other bytes'} after a replay")
+    raise typer.Exit(0 if same else 1)
+
+
+def forget(
+    run: shared.RunArgument,
+    id: Annotated[str, typer.Argument(help="The person's id.", metavar="ID")],
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only in this task; give it again for several.")
+    ] = None,
+) -> None:
+    """Take a person's id and features out of a ledger; counts and the chain of events stay.
+
+    What was learned stays learned. Rows that the learner remembers, or met lately, have no id; they
+    stay until newer ones take their place.
+    """
+    from ffml.runs import open_run
+    from ffml.runtime import configure
+
+    configure(devices=1)
+    number = open_run(run).forget(id, task or None)
+    typer.echo(f"forgotten: {number} decisions about one person keep neither id nor features")
+
+
+def promote(
+    run: shared.RunArgument,
+    number: Annotated[
+        int | None,
+        typer.Argument(help="The version. (default: always the newest)", show_default=False),
+    ] = None,
+    back: Annotated[bool, typer.Option("--back", help="The one before that decides now.")] = False,
+) -> None:
+    """Say which version of the learner decides, and list those that can.
+
+    A version that was promoted decides whatever is learned meanwhile.
+    """
+    from ffml.base import FFMLError
+    from ffml.runs import open_run
+
+    if back and number is not None:
+        raise FFMLError("--back and a version's number say two things; leave one of them out")
+    opened = open_run(run)
+    if back:
+        opened.roll_back()
+    else:
+        opened.promote(number)
+    for row in opened.versions:
+        if row.kept:
+            word = "  decides" if row.deciding else ""
+            typer.echo(f"version {row.number}, {row.at[:19]}, {row.task or 'labels'}{word}")
+    opened.close()
+
+
+def upgrade(
+    run: Annotated[Path, typer.Argument(help="Folder of a run of ffml 0.2.", show_default=False)],
+) -> None:
+    """Turn a run of ffml 0.2 into a ledger, by playing its data again with its settings.
+
+    The old files go to the folder `old-0.2` inside. Decisions are made anew: those that were made
+    by then are in the old files.
+    """
+    from ffml.runs.upgrading import OLD, later_tasks, upgrade_run
+    from ffml.runtime import configure
+
+    configure()
+    opened = upgrade_run(run)
+    opened.write_views()
+    typer.echo(
+        f"{run} has a ledger now ({len(opened.store.rounds())} tasks); the old files are in "
+        f"{run / OLD}"
+    )
+    if later := later_tasks(run, opened):
+        typer.echo(
+            f"{len(later)} tasks came with later tables ({', '.join(later[:3])}…); give these "
+            "tables again with `ffml update`"
+        )

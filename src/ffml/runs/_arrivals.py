@@ -1,0 +1,85 @@
+"""People who come to be decided about: read from a table, put by task, named."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ffml.base import FFMLError, Schema, Task
+from ffml.runs._people import fingerprints, names_of
+from ffml.store import Store, request_hash
+from ffml.tables import Source, located, person_columns
+
+
+class Arrivals(NamedTuple):
+    """People to be decided about, as a table has them."""
+
+    x: np.ndarray  # (n, features) encoded
+    groups: np.ndarray  # (n, columns) codes, −1 where not known
+    ids: np.ndarray | None
+    tasks: list[str | None]
+
+    def at(self, places: Sequence[int]) -> "Arrivals":
+        """Return some of them."""
+        rows = np.asarray(places, int)
+        ids = None if self.ids is None else self.ids[rows]
+        return Arrivals(self.x[rows], self.groups[rows], ids, [self.tasks[i] for i in places])
+
+    @property
+    def asked(self) -> str:
+        """Hash of everybody's task, id and features, not of the moment."""
+        ids = None if self.ids is None else [str(one) for one in self.ids]
+        return request_hash(self.tasks, ids, self.x, self.groups)
+
+
+class Batch(NamedTuple):
+    """Those of one task, with their names and hashes."""
+
+    task: Task
+    rows: np.ndarray  # their places in the table
+    names: list[str]
+    contents: np.ndarray
+
+
+def read_people(
+    source: Source, data: Mapping[str, Any], schema: Schema, preprocessor: Any, task: str | None
+) -> Arrivals:
+    """Encode a table of people; groups, ids and tasks are read as far as it has them."""
+    if missing := [name for name in preprocessor.names if name not in source.columns]:
+        raise FFMLError(
+            f"{source.name} has no column {preprocessor.needed(missing[0], 'the model needs')}"
+        )
+    columns = person_columns(source, data.get("roles") or {}, schema)
+    xs, groups, ids = [], [], []
+    tasks: list[str | None] = []
+    for batch in source.batches(list(dict.fromkeys([*preprocessor.names, *columns.names]))):
+        with located(source):
+            xs.append(preprocessor.transform(batch.select(list(preprocessor.names))))
+        found = columns.read(batch)
+        groups.append(found.groups)
+        ids += [] if found.ids is None else [found.ids]
+        tasks += [task] * len(batch) if task else found.tasks
+    if not tasks:
+        raise FFMLError(f"{source.name} has no rows to decide about")
+    x, codes = np.concatenate(xs), np.concatenate(groups)
+    return Arrivals(x, codes, np.concatenate(ids) if ids else None, tasks)
+
+
+def batches_of(arrivals: Arrivals, schema: Schema, store: Store) -> list[Batch]:
+    """Put people by task; those without one come after the tasks that were learned from."""
+    tasks = arrivals.tasks
+    if None in tasks:
+        after = f"after round {store.tasks_done()}"
+        tasks = [name or after for name in tasks]
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(tasks):
+        places.setdefault(str(name), []).append(place)
+    return [_batch(name, arrivals, np.array(rows), schema) for name, rows in places.items()]
+
+
+def _batch(name: str, arrivals: Arrivals, rows: np.ndarray, schema: Schema) -> Batch:
+    ids = None if arrivals.ids is None else arrivals.ids[rows]
+    unknown = np.full(len(rows), -1)
+    task = Task(name, arrivals.x[rows], unknown, arrivals.groups[rows], ids=ids)
+    contents = fingerprints(task, schema).rows
+    return Batch(task, rows, names_of(task, contents), contents)

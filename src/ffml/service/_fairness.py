@@ -1,0 +1,107 @@
+"""Rates, gaps, intervals, verdict and alarm: of everybody, and by period."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ffml.audit.counts import tables_of
+from ffml.audit.record import RunRecord
+from ffml.base import FFMLError, SensitiveColumn
+from ffml.metrics.alarm import column_alarms, wealth
+from ffml.metrics.answer import answer
+from ffml.metrics.rates import wilson
+from ffml.metrics.words import sentences
+from ffml.runs import Run
+from ffml.service._read import only
+from ffml.store import Counts
+
+TIMES = ("hour", "day", "month", "year")
+MOST_PERIODS = 400
+Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
+
+
+def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
+    """Return the answer so far, and that of each period.
+
+    A period is a task, from ``start`` to ``end`` as `/rounds` names them; or, with ``by`` of an
+    hour, day, month or year, the time at which people were decided about, in UTC.
+    """
+    only(asked, ("start", "end", "by"))
+    by = asked.get("by", "task")
+    if by not in ("task", *TIMES):
+        raise FFMLError(f"by is one of task, {', '.join(TIMES)}")
+    with run.store.snapshot():
+        record, whole = run.record, run.answer
+        names, tables, evidence = _by_task(record, asked) if by == "task" else _by_time(run, asked)
+    if len(names) > MOST_PERIODS:
+        raise FFMLError(f"{len(names)} periods are too many; ask for at most {MOST_PERIODS}")
+    bounds = record.asked or [(notion, None) for notion in record.config["notions"]]
+    periods = [
+        _period(name, {c: t[[at]] for c, t in tables.items()}, record.columns, bounds)
+        | ({"evidence": evidence[at]} if evidence else {})
+        for at, name in enumerate(names)
+    ]
+    return {"words": list(sentences(whole)), "answer": whole, "by": by, "periods": periods}
+
+
+def _by_task(
+    record: RunRecord, asked: Mapping[str, str]
+) -> tuple[list[str], Tables, list[dict[str, float]]]:
+    tasks = list(record.tasks)
+    for name in ("start", "end"):
+        if name in asked and asked[name] not in tasks:
+            raise FFMLError(f"{name} names a task of the run, as /rounds lists them")
+    first = tasks.index(asked["start"]) if "start" in asked else 0
+    last = tasks.index(asked["end"]) if "end" in asked else len(tasks) - 1
+    shown = slice(first, last + 1)
+    found = column_alarms(record.tables, record.columns, record.asked)
+    logs: dict[str, Any] = {}
+    for (notion, _), alarms in found.items():
+        for one in alarms:
+            logs[notion] = np.maximum(logs.get(notion, 0.0), np.maximum.accumulate(one.log_wealth))
+    evidence = [
+        {notion: wealth(float(log[at])) for notion, log in logs.items()}
+        for at in range(first, last + 1)
+    ]
+    return tasks[shown], {name: table[shown] for name, table in record.tables.items()}, evidence
+
+
+def _by_time(run: Run, asked: Mapping[str, str]) -> tuple[list[str], Tables, list[Any]]:
+    rows = run.store.periods(asked.get("start"), asked.get("end"), asked["by"])
+    names = list(dict.fromkeys(row[0] for row in rows))
+    places = {name: place for place, name in enumerate(names, 1)}
+    counts = np.array([(places[row[0]], *row[1:]) for row in rows], np.int64).reshape(-1, 6)
+    columns = run.record.columns
+    tables = tables_of(Counts(*counts.T), run.store.cells(), columns, len(names))
+    return names, tables.decided, []
+
+
+def _period(
+    name: str, tables: Tables, columns: Sequence[SensitiveColumn], bounds: Sequence[Any]
+) -> dict[str, Any]:
+    """Say of one period what is said of all: the fact, and what it tells of the rule."""
+    found = answer(tables, columns, bounds, [name], by_task=False)
+    notions = [
+        {
+            **{key: one[key] for key in ("notion", "max_gap", "min_ratio", "verdict")},
+            **{key: (one["fact"] or {}).get(key) for key in ("gap", "ratio", "highest", "lowest")},
+            **{key: (one["rule"] or {}).get(key) for key in ("low", "high")},
+            "unmeasured": one["unmeasured"],
+        }
+        for one in found["notions"]
+    ]
+    groups = [row for column in columns for row in _groups(tables[column.name][0], column)]
+    people = {"people": found["people"], "labelled": found["labelled"]}
+    return {"period": name, **people, "notions": notions, "groups": groups}
+
+
+def _groups(counts: np.ndarray, column: SensitiveColumn) -> list[dict[str, Any]]:
+    """Return each group's rate with its 95 % interval (Wilson's); counts are ``(k, 3, 2)``."""
+    people, positives = counts.sum((1, 2)), counts[..., 1].sum(1)
+    low, high = wilson(positives, people)
+    return [
+        {"column": column.name, "group": group, "people": int(n), "positives": int(p)}
+        | {"rate": p / n if n else None, "low": float(a), "high": float(b)}
+        for group, n, p, a, b in zip(column.groups, people, positives, low, high, strict=True)
+    ]

@@ -1,0 +1,63 @@
+"""`ffml.open("http://…")` is a `Run`: the same words, over a real connection."""
+
+import pandas as pd
+import pytest
+from lives import labels, month, unlabelled
+from loaned import serving
+
+import ffml
+from ffml.base import FFMLError
+from ffml.service.app import create_app
+from ffml.service.tokens import make_token
+from ffml.store.copying import copy_ledger
+
+
+def test_a_run_over_http_is_a_run(first, folder, tmp_path):
+    copy_ledger(first, tmp_path / "other")
+    here, people = ffml.open(tmp_path / "other"), unlabelled(9)
+    token = make_token(here.store, "here", ["read"])
+    with serving(create_app({"loans": str(folder)})) as at:
+        run = ffml.open(f"{at}/runs/loans")
+        assert isinstance(run, ffml.Run) and str(run.answer) == str(here.answer)
+        said, own = (one.decide(people, task="counter") for one in (run, here))
+        shared = ["id", "task", "probability", "threshold", "decision", "version"]
+        pd.testing.assert_frame_equal(said[shared], own[shared], check_dtype=False)
+        assert run.decide(people, task="counter", key="k").number.tolist() == said.number.tolist()
+        came = labels(9).assign(month="counter")
+        assert run.label(came[:5]) == here.label(came[:5])
+        numbered = pd.DataFrame({"number": said.number[:6], "paid": came.paid[:6]})
+        added = run.label(numbered, id="number")
+        assert (added.new, added.known) == (1, 5)
+        assert [one.answer for one in run.check(max_gap=0.05)] == [
+            one.answer for one in here.check(max_gap=0.05)
+        ]
+        assert [row.number for row in run.versions] == [row.number for row in here.versions]
+        assert run.rounds.task.tolist() == here.rounds.task.tolist()
+        assert run.roll_back() == here.roll_back() and run.promote() == here.promote()
+        town = run.decide(unlabelled(7, 3), task="town", support=month(8))
+        adapted = here.decide(unlabelled(7, 3), task="town", support=month(8))
+        assert town.probability.tolist() == adapted.probability.tolist()
+        assert run.forget("9-3") == 1
+        assert run.fairness(by="task")["periods"][-1]["period"] == "town"
+        for refused in (lambda: run.store, lambda: run.replay(), lambda: run.update(month(3))):
+            with pytest.raises(FFMLError, match="over HTTP, which cannot do that"):
+                refused()
+        with pytest.raises(FFMLError, match="no column 'shoe'"):
+            run.decide(people.drop(columns="month").assign(shoe=1))
+        with pytest.raises(FFMLError, match="decide takes no"):
+            run.decide(people, together=True)
+        with pytest.raises(FFMLError, match="no such run"):
+            ffml.open(f"{at}/runs/others").check()
+    with pytest.raises(FFMLError, match="is 'ffml serve' running"):
+        run.check()
+    here.close()
+    with serving(create_app({"loans": str(tmp_path / "other")})) as at:
+        with pytest.raises(FFMLError, match="Bearer TOKEN"):
+            ffml.open(f"{at}/runs/loans").check(max_gap=0.5)
+        assert ffml.open(f"{at}/runs/loans", token=token).check(max_gap=0.5)
+
+
+@pytest.mark.parametrize("bad", ["http://h", "http://h/loans", "http://me@h/runs/loans", "http://"])
+def test_an_address_that_is_no_run_s_is_refused(bad):
+    with pytest.raises(FFMLError, match="is at http://host:port/runs/NAME"):
+        ffml.open(bad)
