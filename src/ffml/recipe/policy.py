@@ -48,10 +48,11 @@ def with_policy(saved: Mapping[str, Any]) -> Mapping[str, Any]:
     recipe = saved.get("recipe")
     if "policy" in saved or not isinstance(recipe, Mapping):
         return saved
-    settings = dict(recipe.get("settings") or {})
+    wrappers, settings = recipe.get("wrappers"), recipe.get("settings") or {}
+    if "evened" not in (wrappers or ()) or not isinstance(settings, Mapping):
+        return saved  # what is of another kind is refused later
+    settings = dict(settings)
     policy = settings.pop("evened.threshold", PAPERS_POLICY)
-    if "evened" not in (recipe.get("wrappers") or ()):
-        return saved
     said = str(policy).replace("rate=", "approve=")
     return {**saved, "policy": said, "recipe": {**recipe, "settings": settings}}
 
