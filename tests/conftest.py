@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 from inside import call_main
 from ledgers import address, store  # noqa: F401
+from loaned import client, first, folder  # noqa: F401
 from postgres import server  # noqa: F401
 
 jax.config.update("jax_num_cpu_devices", 2)

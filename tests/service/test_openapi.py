@@ -8,7 +8,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck
 from hypothesis.errors import Unsatisfiable
-from loaned import persons
+from loaned import learning_here, persons
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
@@ -23,7 +23,8 @@ SLOW = ("labels", "adapt", "forget")  # these need the learning process: fewer
 def app(first, tmp_path_factory):
     folder = tmp_path_factory.mktemp("openapi") / "loans"
     copy_ledger(first, folder)
-    with TestClient(create_app({"loans": str(folder)}), "http://localhost") as client:
+    app = create_app({"loans": str(folder)})
+    with learning_here(), TestClient(app, "http://localhost") as client:
         client.post("/runs/loans/decide", json={"people": persons(3), "task": "counter"})
         yield client.app
 

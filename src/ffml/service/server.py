@@ -66,7 +66,8 @@ def address(host: str, port: int) -> str:
 def bound(host: str, port: int) -> socket.socket:
     """Take an address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family)
+    # By name: asyncio sends small answers at once only where the protocol is said to be TCP.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
