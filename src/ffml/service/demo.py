@@ -3,8 +3,8 @@
 The lender has a year of files to begin with. Then each month some hundred people apply, and a
 learner decides at once. A month later the office says whom it would have approved: the labels. It
 approves men more often than women with the same papers, and men earn more in these data, so that
-its approvals are some 25 points apart. The learner is asked to keep its own within 5 points. Nothing
-is arranged beyond that: the page shows what the learner does.
+its approvals are some 25 points apart. The learner is asked to keep its own within 5 points.
+Nothing is arranged beyond that: the page shows what the learner does.
 """
 
 import asyncio
