@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from once import learn_once
+from optimizer import optimized
 from streams import Named, named
 
 from ffml.cli.values import parse_seeds
@@ -22,6 +23,7 @@ from ffml.recipe.config import RunConfig, configure_run
 from ffml.runtime import configure
 
 LEAST_SHARE = 0.05  # of the judged people: smaller groups are not compared
+OPTIMIZER = "ThresholdOptimizer over boosting, groups known"
 _REFIT = {"shots": None, "rows_per_task": 4096, "tasks_per_round": 64}
 RECIPES: dict[str, dict[str, Any]] = {
     "default": {},
@@ -46,6 +48,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "evened.memory": None,
     },
     "fairlearn": _REFIT | {"method": "fairlearn-dp"},
+    OPTIMIZER: {},
     "fairlearn over boosting": _REFIT
     | {"method": "fairlearn-dp", "classifier": "boosting", "max_iter": 20},
 }
@@ -76,7 +79,8 @@ class Cell(NamedTuple):
 
     def file(self, folder: Path) -> Path:
         """Return where the result is kept."""
-        text = json.dumps([self.stream, self.settings()], sort_keys=True, default=str)
+        own = [OPTIMIZER] * (self.recipe == OPTIMIZER)  # its settings are those of the default
+        text = json.dumps([self.stream, self.settings(), *own], sort_keys=True, default=str)
         return folder / f"{self.stream.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
 
 
@@ -124,7 +128,8 @@ def compute(cells: Iterable[Cell], folder: str) -> None:
     for cell in cells:
         start = time.process_time()
         given = cell.settings() | {"data_options": cell.stream.options}
-        result = played(configure_run(cell.stream.data, given, policy="balanced"))
+        play = optimized if cell.recipe == OPTIMIZER else played
+        result = play(configure_run(cell.stream.data, given, policy="balanced"))
         result["seconds"] = time.process_time() - start
         cell.file(Path(folder)).write_text(json.dumps(result), encoding="utf-8")
 

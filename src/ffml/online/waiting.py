@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ffml.base import Task
-from ffml.metrics.labels import MIN_LABELS, UNKNOWN, label_shares
+from ffml.metrics.labels import MIN_LABELS, label_shares
+from ffml.metrics.rates import contingency_table
 from ffml.online.judge import Decided, Split
 
 
@@ -39,10 +40,8 @@ class Waiting(NamedTuple):
     @property
     def one_sided(self) -> bool:
         """Whether labels come for those approved only, as far as `MIN_LABELS` can tell."""
-        counts, labels = np.zeros((1, 3, 2), int), self.task.y[self.decided.rows]
-        positive = (self.decided.logits > 0).astype(int)
-        np.add.at(counts, (0, np.where(labels < 0, UNKNOWN, labels), positive), 1)
-        shares = label_shares(counts)
+        labels, positive = self.task.y[self.decided.rows], 1 * (self.decided.logits > 0)
+        shares = label_shares(contingency_table(labels, positive, 0 * positive, 1))
         for_approved = (shares.if_positive or 0) > (shares.if_negative or 0)
         return shares.selective and for_approved and shares.labelled >= MIN_LABELS
 
