@@ -44,8 +44,12 @@ def document(people: People, given: dict[str, str]) -> Document:
         "ll144",
         "Tables for a bias audit under Local Law 144",
         RULE,
-        (Section("What was audited", _what(people, columns), (), asked(_AUDIT, known)), *tables)
-        + (Section("What these tables are", _NOTES), sign_off(given)),
+        (
+            Section("What was audited", _what(people, columns), (), asked(_AUDIT, known)),
+            *tables,
+            Section("What these tables are", _NOTES),
+            sign_off(given),
+        ),
         who_fills="the independent auditor",
     )
 

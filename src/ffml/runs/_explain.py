@@ -99,7 +99,6 @@ def explain_person(run: "Run", id: str, task: str | None, person: Any) -> Explan
         if (x[places] != typical[places]).any()
     ]
     cuts = run.store.thresholds([kept["event"]])
-    cut = scorer.cut if scorer.model.preprocessing else None
     return Explanation(
         id=id,
         task=kept["task"],
@@ -107,7 +106,7 @@ def explain_person(run: "Run", id: str, task: str | None, person: Any) -> Explan
         decision=kept["decision"],
         favourable=were_decided(favourable_of(run.config)).removeprefix("were "),
         probability=kept["probability"],
-        threshold=cuts.get(kept["event"], cut),
+        threshold=cuts.get(kept["event"], _cut(p, free)),
         changed_by_fairness=kept["decision"] != kept["unpriced"],
         score=free,
         typical_score=base,
@@ -209,6 +208,13 @@ def _effects(
     for order, moved in zip(orders, np.diff(scores), strict=True):
         effects[order] += moved / len(orders)
     return float(scores[:, 0].mean()), effects
+
+
+def _cut(p: float, score: float) -> float | None:
+    """Return the probability at which the score is 0; None where p is too near 0 or 1 to tell."""
+    if not 1e-6 < p < 1 - 1e-6:
+        return None
+    return float(1 / (1 + np.exp(score - np.log(p / (1 - p)))))
 
 
 def _note(kept: Mapping[str, Any], scorer: Scorer, p: float) -> str:
