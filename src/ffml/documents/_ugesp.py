@@ -43,8 +43,8 @@ _NOTES = (
     "Short of four fifths, short of parity: how many more people of the group would have to be "
     "selected for four fifths of the highest rate, and for that rate itself, all else being equal.",
     "Z: the difference of the two rates in standard deviations of a pooled rate; courts have "
-    "looked at two to three. Mid-P: Fisher's exact test, both sides, with half of the probability of what "
-    "was observed. Both compare the group with the one of the highest rate.",
+    "looked at two to three. Mid-P: Fisher's exact test, both sides, with half of the probability "
+    "of what was observed. Both compare the group with the one of the highest rate.",
     "Two more undo it: whether the ratio would reach four fifths with two more selections of the "
     "group. A finding that two people undo rests on small numbers.",
 )
