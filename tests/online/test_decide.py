@@ -144,7 +144,7 @@ def test_of_very_many_people_some_are_looked_at(player, seen, monkeypatch):
     monkeypatch.setattr(decide, "MOST_PEOPLE", 60)
     task = random_task(2, 200, SCHEMA)
     find_rule(loop, player.known, task, people=np.arange(200))
-    assert MOST_PEOPLE == 16384 and batches[-1].unlabelled.weight.sum() == 60
+    assert MOST_PEOPLE == 16_384 and batches[-1].unlabelled.weight.sum() == 60
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_inputs_that_tell_the_group_are_named_by_their_columns(run, page):
 
 def test_the_first_screen_is_the_answer_of_the_run(run, page):
     notion = run.answer["notions"][0]
-    first = Page(page).words.split("Rates over time")[0]
+    first = Page(page).words.split("Task by task")[0]
     assert ": approved, by sex and age" in first
     assert notion["verdict"] in first and "Over 5 months with " in first
     assert f"the gap was {100 * notion['fact']['gap']:.1f} points" in first

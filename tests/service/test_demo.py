@@ -17,7 +17,7 @@ import pytest
 
 from ffml.base import FFMLError
 from ffml.service.app import create_app
-from ffml.service.demo import month_table
+from ffml.service.demo import KNOWN_MONTHS, month_table
 from ffml.service.server import Server
 
 
@@ -60,7 +60,7 @@ def test_it_starts_from_nothing_moves_and_leaves_nothing(tmp_path):
 
 def by_later_versions(ledger):
     """Count the people whom a version decided about that learned from labels that came later."""
-    question = "select count(*) from decisions where version > 4"
+    question = f"select count(*) from decisions where version > {KNOWN_MONTHS}"
     with closing(sqlite3.connect(ledger)) as raw:
         for _ in range(600):
             [(people,)] = raw.execute(question).fetchall()

@@ -148,7 +148,7 @@ def test_a_service_that_is_told_to_stop_ends_what_it_has_begun(folder):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
     )
-    at = re.search(r"http://\S+", process.stdout.readline()).group()
+    at = re.search(r"http://[\w.:]+", process.stdout.readline()).group()
     body = json.dumps({"people": persons(2000), "task": "counter"}).encode()
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{at}/runs/loans/decide", body, headers)

@@ -29,6 +29,7 @@ from ffml.studies.compare import (
     Variant,
     check_cells,
     plan,
+    plan_on_tables,
     unfinished,
 )
 from ffml.studies.play import compute
@@ -393,6 +394,11 @@ def test_noisy_data_may_have_more_seeds():
 
 
 # -- the command ---------------------------------------------------------------------------------
+
+
+def test_options_of_a_data_set_reach_it():
+    cells = plan_on_tables(["synthetic"], {"change": "abrupt"}, {}, methods=["twp"], seeds=[0])
+    assert [cell.config.data_options for cell in cells] == [{"change": "abrupt"}]
 
 
 BAD = [

@@ -69,7 +69,9 @@ def test_a_folder_of_json(tmp_path):
     assert table_stream(tmp_path, label="hired", sensitive="sex").task_names == ("a", "b")
 
 
-def test_types_of_json_are_those_that_hold_all_values(tmp_path):
+@pytest.mark.parametrize("chunk", [1, 2, 65536])
+def test_types_of_json_are_those_that_hold_all_values(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr("ffml.tables.sources._json.BATCH_ROWS", chunk)
     rows = [
         {"whole": 1, "part": 1, "text": "2024-01-05", "mixed": 1, "none": None, "list": [1]},
         {"whole": -2, "part": 2.5, "text": "007", "mixed": "x", "late": True},
@@ -88,6 +90,39 @@ def test_types_of_json_are_those_that_hold_all_values(tmp_path):
     assert found["list"] == [b"[1]", None, None]
     assert found["late"] == [None, True, None]
     assert look(source)["list"].distinct == 0
+
+
+@pytest.mark.parametrize("chunk", [1, 65536])
+def test_mixed_values_are_the_same_texts_however_rows_are_cut(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr("ffml.tables.sources._json.BATCH_ROWS", chunk)
+    rows = [{"v": value, "n": 1} for value in ("x", 1, 1.0, 2.5, True, None)]
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    batches = open_table(tmp_path / "t.json").batches(["v"])
+    values = [value for batch in batches for value in batch.column("v").to_pylist()]
+    assert values == ["x", "1", "1", "2.5", "true", None]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"a": 1}\n\n{"a": }', r"\(line 3, column 7: Expecting value\); correct it"),
+        (b'[\n{"a": 1},\n{"a" 1}\n]', r"\(line 3, column 6: Expecting ':' delimiter\)"),
+        (b'{"a": 1' + b"0" * 5000 + b"}", "Exceeds the limit"),
+        (b'{"a": ' + b"[" * 100_000, "recursion"),
+        (b'{"a": 1}\n7', "holds no objects"),
+    ],
+)
+def test_json_that_cannot_be_read_is_refused_with_its_line(tmp_path, content, message):
+    (tmp_path / "t.json").write_bytes(content)
+    with pytest.raises(FFMLError, match=message):
+        open_table(tmp_path / "t.json").columns  # noqa: B018
+
+
+def test_damaged_gzip_of_json(tmp_path):
+    path = gzipped(tmp_path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(FFMLError, match="cannot be decompressed; compress it again with gzip"):
+        open_table(path).columns  # noqa: B018
 
 
 def test_excel_without_its_library(tmp_path, monkeypatch):

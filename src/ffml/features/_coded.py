@@ -1,8 +1,8 @@
-"""Categories as one number each: what one-hot encoding took apart is put together for boosting.
+"""One-hot features back to one number a category, for boosting.
 
-A column of 40 categories is 40 features of zeros and ones, of which a person has one at most.
-Trees would look at each of them by itself, which takes time and splits. Such features are replaced
-by one: the place of the person's category among all, by how often label 1 comes with it.
+A column of 40 categories is 40 features of zeros and ones. Trees would look at each by itself,
+which takes time and splits. So they get one number instead: the rank of the person's category by
+its rate of label 1.
 
 Reference: Fisher, "On Grouping for Maximum Homogeneity", 1958, for the order of categories.
 """
@@ -66,17 +66,17 @@ def bundles(x: np.ndarray) -> list[list[int]]:
     >>> bundles(np.array([[1, 0, 0, 1, 0.5], [0, 1, 0, 1, 1], [0, 0, 1, 0, 0]]))
     [[0, 1, 2]]
     """
-    found: list[list[int]] = []
+    runs: list[list[int]] = []
     ones = np.zeros(len(x))
     members: list[int] = []
     for feature in np.flatnonzero(((x == 0) | (x == 1)).all(0)):
         together = ones + x[:, feature]
         if not members or feature != members[-1] + 1 or together.max(initial=0) > 1:
             members, together = [], x[:, feature]
-            found.append(members)
+            runs.append(members)
         members.append(int(feature))
         ones = together
-    return [members for members in found if len(members) >= LEAST_FEATURES]
+    return [members for members in runs if len(members) >= LEAST_FEATURES]
 
 
 def _places(has: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:

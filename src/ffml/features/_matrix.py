@@ -1,8 +1,8 @@
-"""What XGBoost is given to look at: which bin each value lies in.
+"""What XGBoost is fitted to: the bin of each value.
 
-XGBoost knows numbers in single precision, and its own bins pass over rare values. So we cut each
-feature into bins at its own scale: an income keeps its digits whatever was added to it. Trees only
-ask on which side of an edge somebody is.
+XGBoost keeps numbers in single precision, and its own bins miss rare values. So we cut each feature
+into bins at its own scale: an income keeps its digits whatever was added to it. Trees only ask on
+which side of an edge somebody is.
 """
 
 from typing import NamedTuple
@@ -69,5 +69,5 @@ def most_telling(x: np.ndarray, y: np.ndarray, weight: np.ndarray, most: int) ->
     mean = share @ x
     covariance = (share * (y - share @ y)) @ x
     variance = share @ np.square(x) - mean**2
-    told = np.abs(covariance) / np.sqrt(np.maximum(variance, 1e-12))
-    return np.sort(np.argsort(-told, kind="stable")[:most])
+    strength = np.abs(covariance) / np.sqrt(np.maximum(variance, 1e-12))
+    return np.sort(np.argsort(-strength, kind="stable")[:most])

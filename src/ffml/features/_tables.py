@@ -1,10 +1,10 @@
-"""Boosted trees as tables, so that nobody walks through them: what a place among thresholds means.
+"""Boosted trees as lookup tables: a decision needs no walk from node to node.
 
-A node of a tree that a person fails (the feature is above the threshold) rules out the leaves on
-its left. So a person's leaf is the leftmost one that no node rules out, and what a feature rules
-out depends only on where it lies among the thresholds on it: a table has one row for each place,
-and one set of leaves, as bits, for each tree. Features with few thresholds share a table, with a
-row for each combination of their places. Forests that look at the same people share everything.
+A node whose threshold a person is above rules out the leaves on its left. The person ends in the
+leftmost leaf that no node rules out. What a feature rules out depends only on the interval between
+thresholds that it lies in: a table has a row for each interval, with a bitmask of leaves for each
+tree. Features with few thresholds share a table, with a row for each combination of intervals.
+Forests that look at the same people share all tables.
 
 Reference: Lucchese et al., "QuickScorer: a Fast Algorithm to Rank Documents with Additive Ensembles
 of Regression Trees", 2015.
@@ -17,7 +17,7 @@ import numpy as np
 CELLS = 512  # of a grid over thresholds
 MOST_PLACES = 256  # of features that share a table
 LEAVES = 16  # of a tree at most: a set of them is a number of 16 bits
-# Numbers 1, 2, 4, … 2¹⁵ times this have each another number in their highest four of 16 bits.
+# 1, 2, 4, … 2¹⁵ times this differ in the highest four of 16 bits.
 DE_BRUIJN = np.uint16(0x09AF)
 
 
@@ -55,7 +55,7 @@ class Grid(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What leaves the places of some features leave over."""
+    """Bitmask of leaves still reachable, per combination of intervals of some features."""
 
     features: tuple[int, ...]  # or -1 - column of categories, of all forests
     grids: tuple[Grid, ...]  # of the thresholds on each of them
@@ -63,18 +63,18 @@ class Table(NamedTuple):
 
     def combinations(self, x: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """Return which row of the table each person's features and categories lead to."""
-        found: np.ndarray | int = 0
+        row: np.ndarray | int = 0
         for feature, grid in zip(self.features, self.grids, strict=True):
             values = x[:, feature] if feature >= 0 else numbers[:, -1 - feature]
-            found = found * (len(grid.edges) + 1) + grid.places(values.astype(float))
-        return np.asarray(found)
+            row = row * (len(grid.edges) + 1) + grid.places(values.astype(float))
+        return np.asarray(row)
 
 
 class Tables(NamedTuple):
-    """All that forests know, in the order in which people are asked."""
+    """Some forests as tables."""
 
     tables: tuple[Table, ...]
-    values: np.ndarray  # (trees * LEAVES,) what a leaf adds to the logit, by its `_number`
+    values: np.ndarray  # (trees * LEAVES,) what a leaf adds to the logit, by its `number_of`
     first: np.ndarray  # (trees,) where those of a tree begin
 
 
@@ -99,13 +99,13 @@ def tables_of(trees: list[Tree]) -> Tables:
         below(0)
         bits = np.uint16(1) << np.arange(len(leaves), dtype=np.uint16)
         values[i, number_of(bits)] = tree.threshold[leaves]
-    alone = [_table(feature, found, len(trees)) for feature, found in sorted(rules.items())]
+    alone = [_table(feature, own, len(trees)) for feature, own in sorted(rules.items())]
     first = LEAVES * np.arange(len(trees), dtype=np.min_scalar_type(LEAVES * len(trees) | 0x100))
     return Tables(tuple(_shared(alone)), values.ravel(), first)
 
 
 def number_of(bit: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return another number below `LEAVES` for each single bit."""
+    """Number the 16 single bits from 0 to 15, each differently."""
     product = np.multiply(bit, DE_BRUIJN, out=out)
     return np.right_shift(product, np.uint16(12), out=product)
 

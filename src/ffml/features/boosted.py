@@ -60,12 +60,12 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
 
     def describe(state: Boosted, x: Array) -> np.ndarray:
         x = np.asarray(x)
-        known = [forest.known for forest in state.groups]
+        fitted = [forest.known for forest in state.groups]
         logits = forests_logits((state.labels, *state.groups), x[:, :width])
         described = np.empty((len(x), x.shape[1] + logits.shape[1] + 1), np.float32)
         described[:, :width] = x[:, :width]
         described[:, width] = logits[:, 0]
-        hints = x[:, width:] if schema.known_groups else known * expit(logits[:, 1:])
+        hints = x[:, width:] if schema.known_groups else fitted * expit(logits[:, 1:])
         described[:, width + 1 : -1] = hints
         described[:, -1] = forest_logits(state.score, described[:, : width + 1])
         return described

@@ -44,11 +44,11 @@ def fit_forests(
         x: ``(n, features)`` at their own scale.
         targets: of each ``(n,)`` zeros and ones.
         weight: ``(n,)``; only proportions count.
-        categories: which features came from one column of categories; guessed unless told.
+        categories: which features came from one column of categories; guessed if None.
     """
-    known = bundles(x) if categories is None else categories
+    columns = bundles(x) if categories is None else categories
     with ThreadPoolExecutor(min(len(targets), available_cores())) as pool:
-        return tuple(pool.map(lambda y: fit_forest(x, y, weight, known), targets))
+        return tuple(pool.map(lambda y: fit_forest(x, y, weight, columns), targets))
 
 
 def fit_forest(

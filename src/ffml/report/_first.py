@@ -120,14 +120,13 @@ def open_points(run: RunView) -> list[str]:
         one for n in answer["notions"] for one in words.compared_sentences(n, answer["by_task"])
     ]
     data = run.config.get("data", {}).get("summary")
-    about = [words.policy_sentence(answer), words.labels_sentence(answer)]
-    return list(dict.fromkeys([*filter(None, [*about, data and f"Data: {data}."]), *said]))
-
-
-def policy(run: RunView) -> list[str]:
-    """Say who was to be approved, how often that was right, and how extreme decisions are."""
-    said = (words.policy_sentence, words.right_sentence, words.extremes_sentence)
-    return [text for sentence in said if (text := sentence(run.summary["answer"]))]
+    said_of = (words.policy_sentence, words.right_sentence, words.labels_sentence)
+    about = [sentence(answer) for sentence in said_of]
+    about += [data and f"Data: {data}."]
+    constant = answer["constant_accuracy"]
+    if known(constant) and constant <= answer["accuracy"]:  # else it is said already
+        about.append(f"One decision for everybody would have an accuracy of {rate(constant)}.")
+    return list(dict.fromkeys([*filter(None, about), *said]))
 
 
 def beside(run: RunView) -> dict[str, Any]:
@@ -141,7 +140,7 @@ def beside(run: RunView) -> dict[str, Any]:
     columns = {"These decisions": _numbers(answer, counts.sum(0), compared)}
     if free:
         table = run.without[name].sum(0) if name in run.without else None
-        columns["The same learner without fairness"] = _numbers(free, table, compared)
+        columns["Without fairness"] = _numbers(free, table, compared)
     for other in run.beside:
         theirs = _numbers(other.summary["answer"], other.counts[name].sum(0), compared)
         columns[str(other.config.get("method"))] = theirs
@@ -166,9 +165,7 @@ def _labels(counts: np.ndarray) -> np.ndarray:
 
 
 def _of_labels(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what labels show; beside accuracy, that of the best decision for everybody."""
-    constant = f"{rate(answer['constant_accuracy'])} with one decision for all"
-    return {"positive_share": answer["label_share"], "note": constant, "balanced_accuracy": None}
+    return {"positive_share": answer["label_share"], "accuracy": None, "balanced_accuracy": None}
 
 
 def _numbers(
@@ -185,5 +182,5 @@ def _cells(found: Mapping[str, Any], shown: int) -> list[str]:
     rates = found["rates"][:shown] or [np.nan] * shown
     numbers = [found["positive_share"], *rates, found["gap"], found["ratio"]]
     cells = [in_points(one) for one in numbers]
-    cells += [found.get("note") or rate(found["accuracy"]), rate(found["balanced_accuracy"])]
+    cells += [rate(found["accuracy"]), rate(found["balanced_accuracy"])]
     return [UNDEFINED if cell == phrases.UNDEFINED else cell for cell in cells]

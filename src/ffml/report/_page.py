@@ -8,7 +8,7 @@ import numpy as np
 from ffml.audit.record import planned_rounds
 from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked
-from ffml.metrics.words import within_tasks_sentence
+from ffml.metrics.words import extremes_sentence, within_tasks_sentence
 from ffml.recipe.asked import asked_bounds
 from ffml.report import _facts, _first, _gaps, _pictures, _recipe, _tables, _words, answer, numbers
 from ffml.report._groups import group_tables
@@ -57,7 +57,6 @@ def _context(run: RunView) -> dict[str, Any]:
         "verdicts": _first.verdicts(run),
         "open_points": _first.open_points(run),
         "beside": _first.beside(run),
-        "policy": _first.policy(run),
         "warnings": warning_lines(run),
         **_drawn(run),
         "group_tables": group_tables(run),
@@ -87,7 +86,11 @@ def _drawn(run: RunView) -> dict[str, Any]:
         ),
         "within": [s for c in notions[0]["columns"] if (s := within_tasks_sentence(c))],
         "changed": [*filter(None, [price]), *_pictures.moved_pictures(moved, favourable)],
-        "changes": answer.change_sentences(summary) + _against_the_odds(run),
+        "changes": [
+            *answer.change_sentences(summary),
+            *filter(None, [extremes_sentence(summary["answer"])]),
+            *_against_the_odds(run),
+        ],
         "others": numbers.listed(_others(run)) if run.beside else "",
         "side_by_side": _side_by_side(run, columns[0], tasks, asked, favourable, ends),
         "inside": [
@@ -149,8 +152,8 @@ def _against_the_odds(run: RunView) -> list[str]:
         ]
         if run.scores:
             said.append(
-                f"The lowest probability that was {decided} and the highest that was not, by"
-                f" {column.name}: {'; '.join(each)}."
+                f"Among everybody, the lowest probability that was {decided} and the highest that"
+                f" was not, by {column.name}: {'; '.join(each)}."
             )
     return said
 

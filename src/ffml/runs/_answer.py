@@ -37,13 +37,27 @@ def keep_alarms(store: Store, ledger: Transaction | None = None) -> None:
         ledger: a transaction that has begun; None: one of its own.
     """
     record = read_record(store)
-    alarms = [notion["alarm"] for notion in answer_of(record)["notions"]]
-    raised = plain([one for one in alarms if one and one["round"] is not None])
+    raised = raised_in(answer_of(record))
     if raised == record.raised:
         return
     own = store.transaction("answer", "an alarm was raised")
     with own if ledger is None else nullcontext(ledger) as writer:
         writer.put_document("alarms", raised)
+
+
+def keep_shown(store: Store, record: RunRecord, shown: Answer) -> None:
+    """Keep an alarm that somebody is about to read, unless the ledger was opened to read only.
+
+    Tasks whose people come one by one still grow, and evidence in them may shrink again.
+    """
+    if store.writable and raised_in(shown) != record.raised:
+        keep_alarms(store)
+
+
+def raised_in(found: Answer) -> list[dict[str, Any]]:
+    """Return the alarms of an answer that were raised."""
+    alarms = (notion["alarm"] for notion in found["notions"])
+    return plain([one for one in alarms if one and one["round"] is not None])
 
 
 def answer_of(record: RunRecord) -> Answer:

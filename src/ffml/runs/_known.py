@@ -40,11 +40,13 @@ class KnownRun:
     @property
     def answer(self) -> "Answer":
         """The fact, the verdict and the alarm about everybody decided; prints itself in words."""
-        from ffml.runs._answer import Answer, answer_of
+        from ffml.runs._answer import Answer, answer_of, keep_shown
         from ffml.runs._newest import extremes
 
         record = self.record
-        return Answer(answer_of(record) | {"extremes": extremes(self.store, record)})
+        found = answer_of(record)
+        keep_shown(self.store, record, found)
+        return Answer(found | {"extremes": extremes(self.store, record)})
 
     @property
     def decisions(self) -> "pd.DataFrame":
@@ -79,7 +81,11 @@ class KnownRun:
 
         Without limits, what the run was asked for is checked.
         """
-        return gate.check(self.record, **limits)
+        from ffml.runs._answer import answer_of, keep_shown
+
+        record = self.record
+        keep_shown(self.store, record, answer_of(record))
+        return gate.check(record, **limits)
 
     @property
     def versions(self) -> list[VersionRow]:

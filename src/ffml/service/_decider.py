@@ -7,6 +7,7 @@ made ready in a thread of its own; requests go on by the one before until then.
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -31,7 +32,7 @@ class _Request(NamedTuple):
     task: str | None
     named: bool  # everybody has an id; who has none is named by content, and decided about alone
     key: str | None
-    reply: "asyncio.Future[list[dict[str, Any]]]"
+    reply: "asyncio.Future[pd.DataFrame]"
 
 
 class Decider:
@@ -44,7 +45,7 @@ class Decider:
         self._thread = ThreadPoolExecutor(1, "ffml-decide")
         self._other = ThreadPoolExecutor(1, "ffml-version")
         self._looked = 0.0
-        self._busy = False
+        self._busy = self._closed = False
         self._tasks: set[asyncio.Future[Any]] = set()
 
     @property
@@ -54,13 +55,14 @@ class Decider:
 
     async def decide(
         self, people: pa.Table, task: str | None, named: bool, key: str | None = None
-    ) -> list[dict[str, Any]]:
-        """Decide about people; return a row each, once the ledger has it."""
+    ) -> "pd.DataFrame":
+        """Decide about people; return what `ffml.Run.decide` does, once the ledger has it."""
         loop = asyncio.get_running_loop()
-        if len(self._waiting) >= MOST_WAITING:
-            raise Crowded("too many requests wait; try again in a second")
+        if self._closed or len(self._waiting) >= MOST_WAITING:
+            raise Crowded("too many requests wait, or the service is ending; try again in a second")
         self._look(loop)
         request = _Request(people, task, named, key, loop.create_future())
+        request.reply.add_done_callback(lambda one: one.cancelled() or one.exception())  # is heard
         self._waiting.append(request)
         if not self._busy:
             self._busy = True
@@ -74,6 +76,7 @@ class Decider:
 
     def close(self) -> None:
         """Finish what has begun."""
+        self._closed = True
         self._thread.shutdown()
         self._other.shutdown()
 
@@ -99,7 +102,9 @@ class Decider:
         try:
             while self._waiting:
                 some = self._next()
-                done = await loop.run_in_executor(self._thread, self._answers, some)
+                done: list[Any] = [Crowded("the service is ending; ask again")] * len(some)
+                if not self._closed:
+                    done = await loop.run_in_executor(self._thread, self._answers, some)
                 for request, answer in zip(some, done, strict=True):
                     if request.reply.cancelled():
                         continue
@@ -132,16 +137,9 @@ class Decider:
                 return [error]
         return [answer for one in some for answer in self._answers([one])]
 
-    def _decide(self, some: list[_Request]) -> list[list[dict[str, Any]]]:
+    def _decide(self, some: list[_Request]) -> "list[pd.DataFrame]":
         people = pa.concat_tables([one.people for one in some]) if some[1:] else some[0].people
         requests = [(len(one.people), one.key) for one in some]
         frame = self._run.decide_together(people, requests, task=some[0].task, scorer=self._scorer)
-        rows = iter(rows_of(frame))
-        return [[next(rows) for _ in range(number)] for number, _ in requests]
-
-
-def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return decisions as plain values."""
-    names = [str(name) for name in frame]
-    columns = (frame[name].to_numpy().tolist() for name in names)
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        ends = list(accumulate(number for number, _ in requests))
+        return [frame[start:end] for start, end in zip([0, *ends], ends, strict=False)]

@@ -9,7 +9,6 @@ from starlette.requests import Request
 
 from ffml.base import FFMLError
 from ffml.service import _fairness, _learner, _read
-from ffml.service._decider import rows_of
 from ffml.service._guard import authorise, read_json, request_key
 from ffml.service._people import people_table, table, tensor_table
 from ffml.service._served import Served
@@ -26,7 +25,7 @@ async def decide(request: Request, served: Served, who: str) -> Any:
     task, key = _text(body, "task"), request_key(request, who)
     people = people_table(_listed(request, rows, "people"), served.columns)
     said = await served.decider.decide(people, task, bool(served.columns.id), key)
-    shown = [served.shown(row) for row in said]
+    shown = served.rows(said)
     return {"decisions": shown} if "people" in body else shown[0]
 
 
@@ -69,7 +68,7 @@ async def adapt(request: Request, served: Served, who: str) -> Any:
     support = table({name: [row.get(name) for row in rows] for name in names})
     task, key = _text(body, "task"), request_key(request, who)
     said = await served.learner.call(_learner.adapt, people, support, task, key)
-    return {"decisions": [served.shown(row) for row in said]}
+    return {"decisions": served.rows(said)}
 
 
 async def forget(request: Request, served: Served, who: str) -> Any:
@@ -110,23 +109,18 @@ async def infer(request: Request, served: Served, who: str) -> Any:
     _few_enough(request, len(people))
     if number is None:
         key = request_key(request, who)
-        rows = await served.decider.decide(people, None, bool(served.columns.id), key)
+        said = await served.decider.decide(people, None, bool(served.columns.id), key)
     else:
-        frame = await run_in_threadpool(
+        said = await run_in_threadpool(
             lambda: served.run.decide(people, record=False, version=number)
         )
-        rows = rows_of(frame.assign(number=-1))
-    shown = [served.shown(row) for row in rows]
-    values = {
-        **{name: [row[name] for row in shown] for name, _ in _read.OUTPUTS if name in shown[0]},
-        "decision": [int(row["favourable"]) for row in shown],
-        "label": [row["decision"] for row in shown],
-    }
+    shown = served.shown(said)
+    values = shown | {"label": shown["decision"], "decision": [*map(int, shown["favourable"])]}
     outputs = [
-        {"name": n, "datatype": kind, "shape": [len(rows)], "data": values[n]}
+        {"name": n, "datatype": kind, "shape": [len(said)], "data": values[n]}
         for n, kind in _read.OUTPUTS
     ]
-    reply = {"model_name": served.name, "model_version": str(rows[0]["version"])}
+    reply = {"model_name": served.name, "model_version": str(shown["version"][0])}
     reply |= {"id": str(body["id"])[:255]} if "id" in body else {}
     return reply | {"parameters": {"recorded": number is None}, "outputs": outputs}
 

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from ffml.service._decider import Crowded
 from ffml.service._learner import Stopped
 from ffml.service.tokens import allows, holder
-from ffml.store import Busy
+from ffml.store import Away, Busy
 
 if TYPE_CHECKING:
     from ffml.service._served import Served
@@ -119,7 +119,7 @@ def problem(request: Request, error: Exception) -> Response:
     served = request.app.state.runs.get(request.path_params.get("run", ""))
     if served is not None:  # name the run instead of where it is kept
         words = words.replace(served.run.store.name, served.name)
-    if isinstance(error, Busy | Crowded | Stopped):
+    if isinstance(error, Away | Busy | Crowded | Stopped):
         return JSONResponse({"error": words}, 503, _LATER)
     return JSONResponse({"error": words}, 400)
 

@@ -10,14 +10,16 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from ffml.base import FFMLError
 from ffml.runs import Run, open_run
-from ffml.service._decider import rows_of
 from ffml.store import Busy
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PATIENCE = 30.0  # seconds to wait for a learner of another process
 T = TypeVar("T")
@@ -61,9 +63,9 @@ def label(address: str, labels: pa.Table, id: str, correct: bool) -> dict[str, A
 
 def adapt(
     address: str, people: pa.Table, support: pa.Table, task: str | None, key: str | None
-) -> list[dict[str, Any]]:
+) -> "pd.DataFrame":
     """Decide about people of a population after adapting to its labelled rows."""
-    return rows_of(_run(address).decide(people, task=task, support=support, key=key))
+    return _run(address).decide(people, task=task, support=support, key=key)
 
 
 def forget(address: str, id: str, tasks: list[str] | None) -> int:

@@ -1,14 +1,16 @@
 """A run behind its door: who decides, who learns, who may ask."""
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ffml.runs import open_run
 from ffml.service._decider import Decider
 from ffml.service._learner import Learner
 from ffml.service._people import columns_of
 from ffml.service.tokens import tokens_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOKENS_KNOWN = 1.0  # seconds after which tokens are read again
 
@@ -41,14 +43,22 @@ class Served:
             self._tokens = (time.monotonic(), tokens_of(self.run.store))
         return self._tokens[1]
 
-    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Say a decision in the user's words."""
-        threshold, word = row["threshold"], self.columns.word
+    def shown(self, decided: "pd.DataFrame") -> dict[str, list[Any]]:
+        """Say decisions in the user's words: a list for each field."""
+        values = {str(name): decided[name].to_numpy().tolist() for name in decided}
+        words = {code: self.columns.word(code) for code in (-1, 0, 1)}
         return {
-            **{"id": row["id"], "task": row["task"], "decision_id": row["number"]},
-            "decision": word(row["decision"]),
-            **{"favourable": bool(row["decision"]), "probability": row["probability"]},
-            "threshold": threshold if threshold == threshold else None,
-            "without_fairness": word(row["unpriced"]),
-            "version": row["version"],
+            **{"id": values["id"], "task": values["task"]},
+            "decision_id": values.get("number", [-1] * len(values["id"])),
+            "decision": [words[code] for code in values["decision"]],
+            "favourable": [code == 1 for code in values["decision"]],
+            "probability": values["probability"],
+            "threshold": [cut if cut == cut else None for cut in values["threshold"]],
+            "without_fairness": [words[code] for code in values["unpriced"]],
+            "version": values["version"],
         }
+
+    def rows(self, decided: "pd.DataFrame") -> list[dict[str, Any]]:
+        """Say decisions in the user's words: an object for each person."""
+        shown = self.shown(decided)
+        return [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]

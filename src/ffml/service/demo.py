@@ -1,10 +1,10 @@
 """A small lender that was made up, lived in fast motion: what a newcomer sees first.
 
-Each month some hundred people apply, and a learner decides at once. A month later the office says
-whom it would have approved: those are the labels. The office approves men more often than women
-with the same papers, and men earn more in these data, so its approvals are some 25 points apart.
-The learner is asked to keep its own within 5 points. Nothing is arranged beyond that: the page
-shows what the learner does.
+The lender has a year of files to begin with. Then each month some hundred people apply, and a
+learner decides at once. A month later the office says whom it would have approved: the labels. It
+approves men more often than women with the same papers, and men earn more in these data, so that
+its approvals are some 25 points apart. The learner is asked to keep its own within 5 points. Nothing
+is arranged beyond that: the page shows what the learner does.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 NAME = "made-up-lender"
 PEOPLE = 300  # a month
-KNOWN_MONTHS = 4  # whose labels are there when the demo begins
-MONTHS = 24
+KNOWN_MONTHS = 12  # whose labels are there when the demo begins
+MONTHS = 36
 BATCH = 30  # people who are decided about at once
 ROLES = {"label": "approved", "positive": "yes", "sensitive": "sex", "task": "month"}
 
@@ -37,7 +37,7 @@ def month_table(number: int, seed: int = 0, people: int = PEOPLE) -> "pd.DataFra
     """Return the applicants of a month, with what the office says of them.
 
     >>> month_table(13, people=3)[["month", "applicant"]].values.tolist()
-    [['2026-01', '13-0'], ['2026-01', '13-1'], ['2026-01', '13-2']]
+    [['2025-01', '13-0'], ['2025-01', '13-1'], ['2025-01', '13-2']]
     """
     import pandas as pd
 
@@ -48,7 +48,7 @@ def month_table(number: int, seed: int = 0, people: int = PEOPLE) -> "pd.DataFra
     debt = np.exp(rng.normal(8.6, 0.7, people))
     score = 2.2 * (np.log(income) - 7.9) + 0.12 * (years - 6) - 0.6 * (np.log(debt) - 8.6)
     score += 0.5 * man - 0.25  # the office's own bias
-    when = f"{2025 + (number - 1) // 12}-{(number - 1) % 12 + 1:02d}"
+    when = f"{2024 + (number - 1) // 12}-{(number - 1) % 12 + 1:02d}"
     return pd.DataFrame(
         {
             "applicant": [f"{number}-{i}" for i in range(people)],

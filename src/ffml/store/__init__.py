@@ -6,6 +6,7 @@ transaction. What is said of the past is summed by SQL; ``verify`` finds what wa
 
 from ffml.border import public_address
 from ffml.store._chain import person_hash, request_hash
+from ffml.store._database import Away
 from ffml.store._files import Busy, holds_run, locked
 from ffml.store._forget import forget
 from ffml.store._store import Store
@@ -25,6 +26,7 @@ from ffml.store._values import (
 from ffml.store._verify import Verification, verify
 
 __all__ = [
+    "Away",
     "Busy",
     "Correction",
     "Counts",

@@ -22,6 +22,10 @@ BUSY_SECONDS = 30  # how long a transaction waits for another
 _POOL = {"poolclass": QueuePool, "max_overflow": -1, "hide_parameters": True}
 
 
+class Away(FFMLError):
+    """The database does not answer now; the same may work later."""
+
+
 class Database(ABC):
     """Where a run is kept."""
 
@@ -146,7 +150,7 @@ class PostgreSQL(Database):
         try:
             connection = self._psycopg.connect(self._address, connect_timeout=10, autocommit=True)
         except (self._psycopg.Error, ValueError, OSError) as error:
-            raise cannot_connect(self.url, error) from None
+            raise Away(str(cannot_connect(self.url, error))) from None
         connection.execute(f'set search_path to "{self.schema}"')
         connection.autocommit = False
         return connection
@@ -175,8 +179,13 @@ class PostgreSQL(Database):
     def explain(self, error: sa.exc.DBAPIError) -> FFMLError:
         """Pass on the server's first line."""
         words = getattr(getattr(error.orig, "diag", None), "message_primary", None)
+        kind = (
+            Away
+            if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
+            else FFMLError
+        )
         words = words or "the connection was lost"
-        return FFMLError(f"{self.name}: {words}; nothing was written, try again")
+        return kind(f"{self.name}: {words}; nothing was written, try again")
 
     def wipe(self) -> None:
         """Remove rows' earlier states."""

@@ -128,6 +128,11 @@ class Reader:
         with self._reading() as connection:
             return _read.scores(connection)
 
+    def newest(self, most: int) -> list[_looks.NewestRow]:
+        """Return the newest decisions, the last one first."""
+        with self._reading() as connection:
+            return _looks.newest(connection, most)
+
     def by_time(self, start: str, by: str) -> dict[str, tuple[int, int]]:
         """Return how many people were decided about in each period since then, how many positively.
 

@@ -25,6 +25,11 @@ class Store(Reader):
         self._write = write
         self._cells: dict[str, int] = {}
 
+    @property
+    def writable(self) -> bool:
+        """Whether the run was opened to write."""
+        return self._write
+
     @classmethod
     def create(
         cls, address: str | Path, documents: Mapping[str, Any], who: str = "ffml"

@@ -54,7 +54,7 @@ class TaskReader:
 
     def _task(self, number: int) -> Task:
         name, pieces = self.table.tasks.names[number], self.table.pieces(number)
-        columns = iter(zip(*(piece.columns for piece in pieces), strict=True))
+        columns = map(_joined, zip(*(piece.columns for piece in pieces), strict=True))
         x = np.zeros((self.table.sizes[number], len(self.preprocessor.features)))
         missing = [
             _encode(x, encoder, start, next(columns))
@@ -70,8 +70,8 @@ class TaskReader:
         ids = self._ids(next(columns), name) if self.id else None
         return Task(name, x, label, np.stack(groups, axis=1), np.array(missing), ids)
 
-    def _ids(self, parts: Sequence[pa.Array], task: str) -> np.ndarray:
-        ids = np.concatenate(parts)
+    def _ids(self, values: pa.Array, task: str) -> np.ndarray:
+        ids = np.asarray(values)
         if len(set(ids)) < len(ids):
             twin, _ = Counter(ids).most_common(1)[0]
             raise FFMLError(
@@ -80,27 +80,33 @@ class TaskReader:
         return ids
 
 
-def _encode(x: np.ndarray, encoder: Encoder, start: int, parts: Sequence[pa.Array]) -> int:
+def _joined(parts: Sequence[pa.Array]) -> pa.Array:
+    """Join the pieces of a column; if some have texts without a dictionary, all do then."""
+    if len({part.type for part in parts}) > 1:
+        parts = [_texts(part).cast(pa.string()) for part in parts]
+    return pa.chunked_array(parts).unify_dictionaries().combine_chunks()
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """Return texts; a piece of a column of texts that has none was taken for numbers."""
+    return pa.nulls(len(values), pa.string()) if pa.types.is_floating(values.type) else values
+
+
+def _encode(x: np.ndarray, encoder: Encoder, start: int, values: pa.Array) -> int:
     """Write a column's features into a matrix of zeros; return how many values it lacks."""
     if isinstance(encoder, Categorical):
-        places = np.concatenate([encoder.places(_texts(part)) for part in parts])
+        places = encoder.places(_texts(values))
         rows = np.flatnonzero(places >= 0)
         x[rows, start + places[rows]] = 1.0
     else:
-        x[:, start] = encoder.filled(np.concatenate(parts))
-    return sum(map(num_missing, parts))
+        x[:, start] = encoder.filled(np.asarray(values))
+    return num_missing(values)
 
 
-def _texts(part: pa.Array) -> pa.Array:
-    """Return texts; a piece of a column of texts that has none was taken for numbers."""
-    return pa.nulls(len(part), pa.string()) if pa.types.is_floating(part.type) else part
-
-
-def _codes(code: Mapping[str, int], parts: Sequence[pa.Array]) -> np.ndarray:
+def _codes(code: Mapping[str, int], values: pa.Array) -> np.ndarray:
     """Return the code of each text, -1 where it is missing."""
-    encoder = Categorical("", tuple(code))
     codes = np.array([*code.values(), -1], np.int32)
-    return np.concatenate([codes[encoder.places(part)] for part in parts])
+    return codes[Categorical("", tuple(code)).places(values)]
 
 
 def with_memberships(schema: Schema, x: np.ndarray, groups: np.ndarray) -> np.ndarray:

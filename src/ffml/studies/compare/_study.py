@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ffml.base import FFMLError
-from ffml.recipe.sources import as_given, find_table, is_table
+from ffml.recipe.sources import TABLE_OPTIONS, as_given, find_table, is_table
 from ffml.runs.ownership import check_results
 from ffml.runtime import available_cores
 from ffml.studies.cells import RunSpec, Store
-from ffml.studies.compare._protocols import plan
+from ffml.studies.compare._protocols import PAPER_DATA, plan
 from ffml.studies.compare._results import write_results
 from ffml.studies.compare._summary import summarise_results
 from ffml.studies.files import made_by
@@ -68,14 +68,19 @@ def plan_on_tables(
     seeds_of: Mapping[str, Sequence[int]],
     **wanted: Any,
 ) -> list[RunSpec]:
-    """List the cells of a comparison, with what the columns of tables are; see `plan`."""
-    tables = [name for name in data or () if is_table(name)]
-    if roles and not tables:
-        option = as_given(next(iter(roles)))
+    """List the cells of a comparison, with what the columns of tables are; see `plan`.
+
+    ``roles`` are those of tables; what is no option of a table is one of the data sets.
+    """
+    names = PAPER_DATA if data is None else data
+    of_tables = [name for name in roles if name in TABLE_OPTIONS]
+    if of_tables and not any(map(is_table, names)):
+        option = as_given(of_tables[0])
         raise FFMLError(f"{option} is for tables of your own; give one with --data")
-    if data is None:
-        return plan(seeds_of=seeds_of, **wanted)
-    resolved = {name: find_table(name, dict(roles) if name in tables else {}) for name in data}
+    of_data_sets = {name: value for name, value in roles.items() if name not in TABLE_OPTIONS}
+    resolved = {
+        name: find_table(name, dict(roles if is_table(name) else of_data_sets)) for name in names
+    }
     found = {table.data: table.options for table in resolved.values()}
     return plan(
         list(found),

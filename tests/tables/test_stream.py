@@ -82,6 +82,7 @@ def test_tasks_hold_the_rows_of_the_table(tmp_path, kind, clustered, small_batch
         for place in ("sources._typed.BATCH_ROWS", "sources._sql.CHUNK_ROWS"):
             monkeypatch.setattr(f"ffml.tables.{place}", 7)
         monkeypatch.setattr("ffml.tables._ingest.MAX_HELD_ROWS", 7)
+        monkeypatch.setattr("ffml.tables.encode._fit.LONG", 1)  # texts with and without dictionary
         monkeypatch.setattr("ffml.tables.sources._csv.BLOCK_BYTES", 100)
     frame = people()
     if clustered:
