@@ -57,8 +57,8 @@ class People(NamedTuple):
         people: Counter[Any] = Counter()
         selected: Counter[Any] = Counter()
         for groups, (n, chosen) in self.counts.items():
-            key = tuple(groups[place] for place in places)
-            key = None if None in key else key
+            own = tuple(groups[place] for place in places)
+            key = None if None in own else own
             people[key] += n
             selected[key] += chosen
         unknown = people.pop(None, 0)

@@ -7,8 +7,14 @@ from ffml.metrics.by_group import by_group
 from ffml.report import RunView
 from ffml.store import VersionRow
 
-RATES = ("rate", "impact_ratio", "accuracy", "true_positive_rate", "false_positive_rate")
-RATES += ("precision",)
+RATES = (
+    "rate",
+    "impact_ratio",
+    "accuracy",
+    "true_positive_rate",
+    "false_positive_rate",
+    "precision",
+)
 
 
 class RunFacts(NamedTuple):

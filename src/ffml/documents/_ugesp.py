@@ -18,7 +18,7 @@ _UNDO = 2  # selections: with so few more, the ratio would no longer be below fo
 
 def document(people: People, given: dict[str, str]) -> Document:
     """Make a table for each protected column, and one for all of them together."""
-    analyses = [(name,) for name in people.columns]
+    analyses: list[tuple[str, ...]] = [(name,) for name in people.columns]
     analyses += [people.columns] if len(people.columns) > 1 else []
     period = f"{people.start} to {people.end}" if people.start else ""
     what = asked(_WHAT, {"period": period} | given)

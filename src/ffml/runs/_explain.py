@@ -94,7 +94,7 @@ def explain_person(run: "Run", id: str, task: str | None, person: Any) -> Explan
     base, effects = _effects(scorer, typical, x, columns)
     written = _Written(scorer)
     reasons = [
-        Reason(name, *(written.value(name, one[places]) for one in (x, typical)), effect)
+        Reason(name, written.value(name, x[places]), written.value(name, typical[places]), effect)
         for (name, places), effect in zip(columns.items(), effects.tolist(), strict=True)
         if (x[places] != typical[places]).any()
     ]
