@@ -17,6 +17,7 @@ LAYERS = [
     ["recipe"],
     ["scoring"],
     ["audit", "report"],
+    ["documents"],
     ["runs"],
     ["studies", "checks"],
     ["research"],

@@ -9,6 +9,8 @@ from ffml.base import FFMLError
 from ffml.cli import compare, export, reproduce, serve, tune
 from ffml.cli._audit import audit
 from ffml.cli._data import check, inspect, predict
+from ffml.cli._document import document
+from ffml.cli._explain import explain
 from ffml.cli._later import label, update
 from ffml.cli._ledger import decide, forget, promote, replay, report, upgrade, verify
 from ffml.cli._listings import datasets, methods, notions
@@ -55,7 +57,7 @@ COMMANDS = (
         reproduce.reproduce,
         tune.tune,
     ),
-    *(inspect, predict, check, audit, datasets, methods, notions),
+    *(document, explain, inspect, predict, check, audit, datasets, methods, notions),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -81,6 +81,13 @@ def _by_round(run: "Run", numbers: range, tables: dict[str, Task] | None) -> "It
     return (_People(run, rows[number], numbers, tables) for number in wanted)
 
 
+def task_of(run: "Run", number: int) -> Task:
+    """Return the people of a round as the task that they came as, from the features kept."""
+    [row] = [row for row in run.store.rounds() if row.round == number]
+    numbers = run.store.decisions(round=number, columns=("seq",))["seq"]
+    return _People(run, row, range(int(numbers[0]), int(numbers[-1]) + 1), None).task()
+
+
 class _People:
     """Those of one event and task, in the ledger's order and as they were known then."""
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ffml.base import Task
+    from ffml.documents import Document
     from ffml.online.state import Round
+    from ffml.runs._explain import Explanation
     from ffml.runs._labels import LabelsAdded
     from ffml.runs._session import Session
     from ffml.scoring import Scorer
@@ -219,6 +221,32 @@ class Run(Promotion):
         from ffml.runs._views import write_report
 
         return write_report(self, path, beside)
+
+    def document(self, as_: str, **fields: str) -> "Document":
+        """Make a document that people file, see `ffml.documents`.
+
+        Args:
+            as_: "ll144", "ugesp", "ai-act" or "model-card".
+            **fields: what no count tells, such as ``owner``; what is not given is left open.
+
+        Returns:
+            It has ``to_html``, ``to_csv``, ``to_json``, and ``write`` to a path.
+        """
+        from ffml.runs._documents import document_of
+
+        return document_of(self, as_, fields)
+
+    def explain(self, id: str, task: str | None = None, person: Any = None) -> "Explanation":
+        """Say which inputs moved the score of one person most, see `ffml.runs._explain`.
+
+        Args:
+            id: the person's.
+            task: in which task, if there are several decisions about that id.
+            person: the person's row, where the ledger keeps no features: a path or a data frame.
+        """
+        from ffml.runs._explain import explain_person
+
+        return explain_person(self, id, task, person)
 
     def write_views(self) -> Path | None:
         """Write the files beside the ledger if they are missing or stale; return the report."""

@@ -36,6 +36,10 @@ class Scorer:
         """Decide about people by their encoded features."""
         return _decisions(_predicted(self, x))
 
+    def predict(self, x: np.ndarray) -> Prediction:
+        """Say what decisions come from: logits with and without fairness, and probabilities."""
+        return _predicted(self, x)
+
     @cached_property
     def preprocessor(self) -> Preprocessor:
         """How a table's columns become features."""

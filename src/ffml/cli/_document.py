@@ -1,0 +1,112 @@
+"""``ffml document``: what people file, from a run or from anybody's decisions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ffml.base import FFMLError
+from ffml.cli import _shared as shared
+from ffml.cli._shared import OUTPUT, TABLE, option
+
+if TYPE_CHECKING:
+    from ffml.documents import Document
+
+
+def document(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A run (its folder or address), or a table of decisions with --decision.",
+            metavar="RUN|DECISIONS",
+            show_default=False,
+        ),
+    ],
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--as", help="ll144, ugesp, ai-act or model-card.", metavar="WHAT", show_default=False
+        ),
+    ],
+    decision: Annotated[
+        str | None, option(TABLE, "Column with what was decided: two values.", metavar="COLUMN")
+    ] = None,
+    positive: Annotated[
+        str | None, option(TABLE, "The favourable decision, such as yes.", metavar="VALUE")
+    ] = None,
+    sensitive: shared.Sensitive = None,
+    query: shared.Query = None,
+    fields: Annotated[
+        list[str] | None,
+        option(
+            OUTPUT,
+            "What no count tells: owner='Ann Lee', audited_on=2026-05-04, …; give it again for "
+            "several. What is not given is left open.",
+            "--set",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        option(
+            OUTPUT, "File: .html for print, .csv or .json; a model card also .md.", metavar="FILE"
+        ),
+    ] = None,
+) -> None:
+    """Make a document to file: NYC Local Law 144, Uniform Guidelines, EU AI Act, model card.
+
+    Without --out it is printed as JSON. None of them is legal advice.
+
+    [bold]Example:[/bold] ffml document runs/hiring --as ll144 --set owner=Ann --out ll144.html
+    """
+    given = _given(fields)
+    if decision or sensitive or positive or query:
+        made = _of_table(data, kind, decision, sensitive, positive, query, given)
+    else:
+        made = _of_run(data, kind, given)
+    if out is None:
+        typer.echo(made.to_json(), nl=False)
+    else:
+        typer.echo(f"{made.title}: {made.write(out)}")
+
+
+def _of_run(data: str, kind: str, given: dict[str, str]) -> "Document":
+    from ffml.runs import open_run
+
+    if Path(data).is_file() and Path(data).suffix != ".db":
+        raise FFMLError(f"'{data}' is a table; say what is in it: --decision, --sensitive")
+    run = open_run(data, write=False)
+    try:
+        return run.document(kind, **given)
+    finally:
+        run.close()
+
+
+def _of_table(
+    data: str,
+    kind: str,
+    decision: str | None,
+    sensitive: list[str] | None,
+    positive: str | None,
+    query: str | None,
+    given: dict[str, str],
+) -> "Document":
+    from ffml.documents import make_document, people_of_table
+    from ffml.tables import open_data
+
+    source = open_data(data, query)
+    if not decision or not sensitive:
+        lacking = "--decision" if not decision else "--sensitive"
+        raise FFMLError(f"give {lacking} too; the table has {', '.join(source.columns[:30])}")
+    people = people_of_table(source, decision, sensitive, positive)
+    return make_document(kind, people, fields=given)
+
+
+def _given(fields: list[str] | None) -> dict[str, str]:
+    found = {}
+    for text in fields or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise FFMLError(f"--set takes NAME=VALUE, such as owner='Ann Lee', got '{text}'")
+        found[name.strip()] = value
+    return found
