@@ -14,7 +14,6 @@ from ffml.recipe.sources import FLAGS
 ASKED = {
     "no task given": "which column is the task (which rows belong together)? Candidates: age, "
     "town; give --task",
-    "no query": "a database needs --query, such as --query 'SELECT * FROM loans'",
     "no sensitive column": None,  # guessed: there is only one
 }
 

@@ -229,7 +229,9 @@ SQL = {
     "no such table": BadTable(
         sqlite("select * from people"), "the query failed: no such table: people; correct it"
     ),
-    "no query": BadTable(sqlite(" "), "the query returns no table; write a SELECT"),
+    "no query": BadTable(
+        sqlite(" "), "a database needs --query, such as --query 'SELECT * FROM loans'"
+    ),
     "two statements": BadTable(
         sqlite("select 1; select 2"),
         "the query failed: You can only execute one statement at a time.; correct it",

@@ -121,18 +121,10 @@ def hold_views(folder, truth, tasks):
     hold_answer(json.loads((folder / "summary.json").read_text())["answer"], truth, tasks)
     report = html.unescape(re.sub(r"<[^>]+>", "", (folder / "report.html").read_text()))
     card = (folder / "model_card.md").read_text().replace("\\", "").replace("\n", " ")
-    summary = json.loads((folder / "summary.json").read_text())
-    hold_pooled(summary["pooled"], truth)
-    summary = summary["answer"]
-    asked = {one["notion"] for one in summary["notions"]}
+    answer = json.loads((folder / "summary.json").read_text())["answer"]
+    asked = {one["notion"] for one in answer["notions"]}
     for page in (report, card) if DP in asked else ():
         assert all(text in " ".join(page.split()) for text in expected(truth))
-
-
-def hold_pooled(pooled, truth):
-    """Compare the ratio and the gap of all people: one number, whoever says it."""
-    for name, value in zip(("disc", "dp"), worst(truth), strict=True):
-        assert pooled[name] is None or pooled[name] == pytest.approx(value)
 
 
 def hold_audits(run, truth, tasks, run_main):

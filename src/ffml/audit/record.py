@@ -73,7 +73,7 @@ class RunRecord(NamedTuple):
     @property
     def policy(self) -> str:
         """Who is decided favourably; "sign" where the method has a rule of its own."""
-        return with_policy(self.config["run"]).get("policy") or "sign"
+        return with_policy(self.config.get("run", {})).get("policy") or "sign"
 
     @property
     def done(self) -> int:

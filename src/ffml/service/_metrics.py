@@ -112,7 +112,7 @@ def exposition(parts: Iterable[Mapping[str, list[Sample]]]) -> str:
     >>> print(exposition([{"ffml_version": [("", {"run": 'a"b'}, 3)]}]), end="")
     # HELP ffml_version The version that decides.
     # TYPE ffml_version gauge
-    ffml_version{run="a\\\\"b"} 3
+    ffml_version{run="a\\"b"} 3
     """
     together: dict[str, list[Sample]] = defaultdict(list)
     for part in parts:
