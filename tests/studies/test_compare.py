@@ -68,6 +68,7 @@ def test_every_setting_makes_another_key():
         "min_ratio": (0.8,),
         "rounds": 3,
         "memory_policy": "recent",
+        "policy": "balanced",
         "plugins": {"mine.py": "its SHA-256"},
     }
     keys = {RunSpec("x", config).key, RunSpec("x", config, "changed table").key}

@@ -72,6 +72,7 @@ class FairMetaClassifier(KeptAsRun, Decider):
     `predict_proba` is what the probability would be if both labels were equally frequent (if the
     favourable one were ``problem.positive_weight`` times as frequent, where ``settings`` have one).
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> sex, town = rng.choice(["f", "m"], 900), np.repeat(["Ulm", "Bonn", "Kiel"], 300)
     >>> X = rng.normal(size=(900, 3)) + np.outer(sex == "m", [1, 0, 0])
