@@ -84,7 +84,7 @@ class FairMetaClassifier(KeptAsRun, Decider):
     >>> adapted.predict_proba(X).shape
     (900, 2)
     >>> round(adapted.score(X, y), 1)
-    0.7
+    0.8
     """
 
     def __init__(
