@@ -37,7 +37,7 @@ def open_data(data: Any, query: str | None = None) -> Source:
         query: what to ask a database; no other table takes one.
     """
     if isinstance(data, str) and "://" in data:
-        if not (query or "").strip():
+        if not query or not query.strip():
             raise FFMLError("a database needs --query, such as --query 'SELECT * FROM loans'")
         return SqlSource(data, query)
     if query:
