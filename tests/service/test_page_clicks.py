@@ -55,7 +55,7 @@ def serving(folder):
     thread.start()
     assert started.wait(30)
     try:
-        yield where[0], app.state.pages
+        yield where[0], app.state.streams
     finally:
         server.handle_exit(signal.SIGTERM, None)
         thread.join(8)
@@ -79,7 +79,7 @@ def text(driver, selector):
 def test_a_person_clicks_through(loans, driver, tmp_path):
     folder = tmp_path / "loans"
     copy_ledger(loans, folder)
-    with serving(folder) as (at, pages):
+    with serving(folder) as (at, streams):
         driver.get(at)
         until(driver, lambda: driver.find_elements(By.LINK_TEXT, "loans"), "the list")
         assert complaints(driver) == []
@@ -99,7 +99,7 @@ def test_a_person_clicks_through(loans, driver, tmp_path):
         until(driver, lambda: text(driver, "#state") == "Live", "all, if a period is not there")
         assert any("400" in line for line in console(driver))
         driver.get("about:blank")
-        until(driver, lambda: pages.streams.open == 0, "streams of closed pages end")
+        until(driver, lambda: streams.open == 0, "streams of closed pages end")
 
 
 def a_period_is_picked(driver):
