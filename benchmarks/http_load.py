@@ -116,12 +116,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start(*words, port=None):
+def start(*words, port=None, python=sys.executable):
     """Start a server; return its process and its address once it answers."""
     port = port or free_port()
-    command = [sys.executable, *words, "--port", str(port)]
+    command = [python, *words, "--port", str(port)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, env=dict(os.environ), start_new_session=True, **quiet)
+    paths = f"{Path(python).absolute().parent}:{os.environ['PATH']}"  # where MLflow finds uvicorn
+    environment = os.environ | {"PATH": paths}
+    process = subprocess.Popen(command, env=environment, start_new_session=True, **quiet)
     for _ in range(1200):
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
@@ -135,9 +137,9 @@ def start(*words, port=None):
 
 
 @contextmanager
-def served(*words):
+def served(*words, python=sys.executable):
     """Serve for a while; yield the address."""
-    process, at = start(*words)
+    process, at = start(*words, python=python)
     try:
         yield at
     finally:

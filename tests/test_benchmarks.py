@@ -103,6 +103,10 @@ SMALL = {
         ["--singles", "16", "--batches", "2", "--rows", "50", "--taught", "30"],
         r"(?s)in process .*no ledger, batches.*beside learning .*in the ledger; sound: True",
     ),
+    "benchmarks/mlflow_scorer.py": (
+        ["--python", sys.executable, "--singles", "8", "--batches", "2", "--rows", "50"],
+        r"(?s)50 decisions and 50 probabilities equal.*bare function.*with ledger, batches",
+    ),
     "benchmarks/service_kills.py": (
         ["--kills", "1", "--clients", "2", "--pause", "0.5"],
         r"(?s)SQLite: 1 kills.* 0 lost or changed, 0 people twice.*sound; replay: equal",
@@ -117,7 +121,10 @@ SMALL = {
         "default recipe: .* million rows/s from Parq",
     ),
 }
-NEEDS = {"benchmarks/engines.py": ("pyspark", "ray")}
+NEEDS = {
+    "benchmarks/engines.py": ("pyspark", "ray"),
+    "benchmarks/mlflow_scorer.py": ("mlflow",),  # without --python the script installs it by itself
+}
 ELSEWHERE = {"scripts/build_data.py": "datasets/test_datasets.py"}  # has a test of its own
 
 
@@ -134,7 +141,7 @@ def test_no_script_is_left_out():
 def test_benchmarks_run(script, tmp_path):
     arguments, printed = SMALL[script]
     for module in NEEDS.get(script, ()):
-        pytest.importorskip(module, reason=f"{module} is not installed; try: ffml[engines]")
+        pytest.importorskip(module, reason=f"{module} is not installed")
         if module == "pyspark" and not shutil.which("java"):
             pytest.skip("Spark needs Java, which is not installed")
     done = subprocess.run(

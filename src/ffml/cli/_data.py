@@ -113,12 +113,10 @@ def predict(
         from ffml.recipe.plugins import load_plugins
 
         load_plugins(plugin)
-    saved = model_at(model)
+    saved = model_at(model, _set_up)
     policy = policy_of({"approve": approve, "cost": cost, "threshold": threshold})
     if support or together or policy or not saved.decides_by_params:
-        from ffml.runtime import configure
-
-        configure(devices=1)
+        _set_up()
     source = open_data(table, query)
     scorer = prepare(saved, source if together else None, support, policy)
     warned: list[str] = []
@@ -134,6 +132,12 @@ def predict(
         return
     how = f"adapted to {support}" if support else f"as learned in {saved.round} rounds"
     typer.echo(f"{rows:,} decisions ({how}): {out}")
+
+
+def _set_up() -> None:
+    from ffml.runtime import configure
+
+    configure(devices=1)
 
 
 def _refuse_inputs(out: Path, inputs: list[Path]) -> None:

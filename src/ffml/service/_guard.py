@@ -65,12 +65,12 @@ async def admit(request: Request, scope: str) -> tuple["Served", str]:
     return served, who
 
 
-async def readable(request: Request) -> list["Served"]:
-    """Return the runs that who asks may read; refuse who may read none."""
+async def allowed(request: Request, scope: str = "read") -> list["Served"]:
+    """Return the runs that who asks may read, or where it has another scope; refuse if none."""
     some, refusal, who = [], None, ""
     for served in request.app.state.runs.values():
         try:
-            who = await authorise(request, served, "read")
+            who = await authorise(request, served, scope)
             some.append(served)
         except HTTPException as error:
             refusal = error

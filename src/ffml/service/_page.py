@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ffml.report import charts
-from ffml.service._guard import admit, authorise, readable
+from ffml.service._guard import admit, allowed, authorise
 from ffml.service._look import long_look, short_look
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ async def frame(request: Request) -> Response:
 async def cards(request: Request) -> Response:
     """Answer with the runs that who asks may read, each with its answer."""
     shown, states = [], []
-    for one in await readable(request):
+    for one in await allowed(request):
         card, state = await run_in_threadpool(one.kept.of, short_look, "card")
         at = f"/runs/{quote(one.name, safe='')}/page"
         shown.append(card | {"name": one.name, "at": at})
@@ -105,7 +105,7 @@ async def changes(request: Request) -> Response:
 
 async def list_changes(request: Request) -> Response:
     """Answer with a stream that tells when one of the runs has changed."""
-    return _stream(request, await readable(request))
+    return _stream(request, await allowed(request))
 
 
 class Streams:

@@ -18,7 +18,7 @@ from ffml.base import FFMLError
 from ffml.recipe.plain import plain
 from ffml.service._alarms import Alarms
 from ffml.service._endpoints import ENDPOINTS, Endpoint
-from ffml.service._guard import Limits, Rates, admit, problem, readable
+from ffml.service._guard import Limits, Rates, admit, allowed, problem
 from ffml.service._metrics import Meter, exposition, run_samples
 from ffml.service._openapi import ALIVE, document
 from ffml.service._page import PAGES, Streams
@@ -59,11 +59,10 @@ def create_app(
         for one in served.values():
             await run_in_threadpool(one.close)
 
-    described = document({name: one.columns for name, one in served.items()})
-    constants = {path: value for path, (value, _) in ALIVE.items()} | {"/openapi.json": described}
     routes = [
         *(Route(one.path, _answer(one), methods=[one.method]) for one in ENDPOINTS),
-        *(Route(path, _constant(value)) for path, value in constants.items()),
+        *(Route(path, _constant(value)) for path, (value, _) in ALIVE.items()),
+        Route("/openapi.json", _described),
         *(Route(path, page) for path, page in PAGES.items()),
         Route("/metrics", _metrics(meter)),
     ]
@@ -76,6 +75,7 @@ def create_app(
     )
     app.state.runs, app.state.limits, app.state.rates = served, limits, Rates(limits.rate)
     app.state.streams = Streams()
+    app.router.redirect_slashes = False  # it would lead to whatever host who asks has named
     return app
 
 
@@ -102,13 +102,18 @@ def _metrics(meter: Meter) -> Answer:
 
     async def answer(request: Request) -> Response:
         shown = [meter.samples()]
-        for one in await readable(request):
+        for one in await allowed(request):
             make = partial(run_samples, one.name)
             shown.append((await run_in_threadpool(one.kept.of, make, "metrics"))[0])
         kind = "text/plain; version=0.0.4; charset=utf-8"
         return PlainTextResponse(exposition(shown), media_type=kind)
 
     return answer
+
+
+async def _described(request: Request) -> Response:
+    """Describe the runs of which who asks has a token."""
+    return JSONResponse(document({one.name: one.columns for one in await allowed(request, "")}))
 
 
 def _constant(value: dict[str, Any]) -> Answer:
