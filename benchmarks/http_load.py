@@ -100,13 +100,17 @@ def load(at, requests, clients, on_reply=None):
 
 
 def shown(name, seconds, total, cpu, rows=1):
-    """Print latencies, how much was done a second, and the server's processor time for each."""
+    """Print latencies, how much was done a second, and the server's processor time for each.
+
+    Returns the median and the 99th percentile in milliseconds, and how much was done a second.
+    """
     ms = sorted(1000 * one for one in seconds)
     middle, late = statistics.median(ms), ms[int(0.99 * (len(ms) - 1))]
     rate = rows * len(ms) / total
     each = 1e6 * cpu / (rows * len(ms))
     took = f"p50 {middle:7.2f} ms  p99 {late:8.2f} ms"
     print(f"{name:<46} {took}  {rate:9,.0f} /s  processor {each:8.1f} µs each", flush=True)
+    return middle, late, rate
 
 
 def free_port():

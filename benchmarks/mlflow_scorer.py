@@ -79,6 +79,16 @@ def measure(at, options, kind, ask):
     shown(f"{kind}, batches of {options.rows:,}", *load(at, sent, 2), options.rows)
 
 
+def behind_mlflow(folder, python, options):
+    """Export a run's model, compare MLflow's answers with ours, and measure them."""
+    model = folder.with_name("model")
+    ffml("export", folder, "--mlflow", model)
+    words = ("-m", "mlflow", "models", "serve", "-m", str(model), "--env-manager", "local")
+    with served(*words, python=str(python)) as at:
+        compare(at, people(100, options.rows), folder.parent)
+        measure(at, options, "MLflow's server", to_mlflow)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", type=Path, help="the environment's folder, which stays")
@@ -91,12 +101,8 @@ def main():
         place = Path(name)
         python = options.python or made_environment(options.env or place / "env")
         begin(place / NAME)
-        ffml("export", place / NAME, "--mlflow", place / "model")
         print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before it began", flush=True)
-        words = ("-m", "mlflow", "models", "serve", "-m", str(place / "model"))
-        with served(*words, "--env-manager", "local", python=str(python)) as at:
-            compare(at, people(100, options.rows), place)
-            measure(at, options, "MLflow's server", to_mlflow)
+        behind_mlflow(place / NAME, python, options)
         with served(str(BARE), "--bare", str(place / NAME)) as at:
             measure(at, options, "bare function", to_service)
         with served("-m", "ffml", "serve", str(place / NAME), "--promote", "newest") as at:

@@ -100,8 +100,8 @@ SMALL = {
         r"(?s)\| fairlearn \| .*\| ThresholdOptimizer",
     ),
     "benchmarks/service.py": (
-        ["--singles", "16", "--batches", "2", "--rows", "50", "--taught", "30"],
-        r"(?s)in process .*no ledger, batches.*beside learning .*in the ledger; sound: True",
+        ["--singles=16", "--many=16", "--batches=2", "--rows=50", "--taught=30"],
+        r"(?s)in process .*no ledger, batches.*150,000: .*in the ledger; sound: True",
     ),
     "benchmarks/mlflow_scorer.py": (
         ["--python", sys.executable, "--singles", "8", "--batches", "2", "--rows", "50"],
