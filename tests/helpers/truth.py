@@ -132,7 +132,7 @@ def late(truth, tasks):
     return Truth(truth.columns, [(t, g, d, None if t >= last else y) for t, g, d, y in truth.rows])
 
 
-def one_person_tasks(rates, tasks=600, seed=0):
+def one_person_tasks(rates, tasks=250, seed=0):
     """Give everybody a task of their own."""
     return people(rates, tasks, 1, seed)
 

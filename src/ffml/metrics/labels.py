@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ffml.metrics.phrases import were_decided
+from ffml.metrics.phrases import decided
 from ffml.metrics.rates import UNKNOWN
 
 MIN_LABELS = 20  # fewer tell little about who gets a label
@@ -86,7 +86,7 @@ def selective_sentence(found: LabelShares, favourable: str = "") -> str:
     opportunity, equalized odds and calibration cannot be measured: of the others nobody knows who
     was wronged.
     """
-    whom = were_decided(favourable).removeprefix("were ")
+    whom = decided(favourable)
     shares = (100 * (share or 0.0) for share in (found.if_positive, found.if_negative))
     positive, negative = (f"{share:.0f} %" for share in shares)
     fewer = f"those {whom}" if (found.if_positive or 0) < (found.if_negative or 0) else "the others"

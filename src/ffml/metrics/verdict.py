@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 KEPT, SO_FAR, NOT_KEPT = "kept", "kept so far", "not kept"
 UNCLEAR, UNMEASURABLE = "cannot be told yet", "cannot be measured"
-VERDICTS = (NOT_KEPT, UNMEASURABLE, KEPT, SO_FAR, UNCLEAR)
+WORST_FIRST = (NOT_KEPT, UNMEASURABLE, UNCLEAR, SO_FAR, KEPT, None)  # None: nothing was asked
 MOST_TIMES = 100  # so many times more people are no help to anybody
 
 
