@@ -153,7 +153,7 @@ def test_an_update_and_labels_in_two_threads_lose_nothing(tmp_path):
     assert rows == [(f"2024-{n:02d}", 24, 24) for n in range(1, 9)]
     with Store.open(tmp_path / "run") as store:
         assert {row.status for row in store.rounds()} == {"learned"}
-        assert store.latest_version().document == {"round": 8}
+        assert store.version().document == {"round": 8}
     run = ffml.open(tmp_path / "run")
     assert run.verify().sound and run.session().state.memory.seen == 8
 

@@ -1,5 +1,6 @@
 """A round that was played, with its people, ready for a ledger."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,21 @@ def decided_rows(
         content=prints.rows,
         x=x,
     )
+
+
+def group_codes(
+    schema: Schema, cells: Mapping[int, Mapping[str, str | None]], kept: np.ndarray
+) -> np.ndarray:
+    """Return the codes of people's groups by their cells in the ledger; -1 where not known."""
+    codes = {
+        cell: [_code(column.groups, groups.get(column.name)) for column in schema.sensitive]
+        for cell, groups in cells.items()
+    }
+    return np.array([codes[cell] for cell in kept.tolist()], np.int32)
+
+
+def _code(groups: Sequence[str], group: str | None) -> int:
+    return groups.index(group) if group in groups else -1
 
 
 def group_names(schema: Schema, groups: np.ndarray) -> dict[str, list[str | None]]:

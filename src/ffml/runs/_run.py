@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ffml.base import FFMLError
 from ffml.runs._promotion import Promotion
-from ffml.store import Store, forget
+from ffml.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,11 +179,9 @@ class Run(Promotion):
             task: what population or period all of them are of.
             scorer: what decides, found before; None: that of the version that decides.
         """
-        from ffml.runs._decide import Part, decide_people
+        from ffml.runs._decide import decide_people
 
-        return decide_people(
-            self, people, task=task, parts=[Part(*one) for one in requests], scorer=scorer
-        )
+        return decide_people(self, people, task=task, parts=requests, scorer=scorer)
 
     # -- views -----------------------------------------------------------------------------------
 
@@ -260,7 +258,7 @@ class Run(Promotion):
         """Take a person's id and features out of the ledger; return of how many decisions."""
         with self.learning() as session:
             session.forget(id, tasks)
-            return forget(self.store, id, tasks)
+            return self.store.forget(id, tasks)
 
     def replay(self, data: Any = None) -> bool:
         """Learn everything again from the run's data and the ledger's labels; compare the bytes."""

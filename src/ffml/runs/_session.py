@@ -60,7 +60,7 @@ class Session:
         built = shared_functions(config, schema)
         loop = build_loop(config, built, schema, store.document("judge_after") or 0)
         session = cls(store, config, loop, start(loop, *first_inputs(preprocessing)))
-        newest = store.latest_version()
+        newest = store.version()
         if newest is not None and newest.state is not None:
             session.state = read_state(session.state, newest.state, newest.blobs)
             session.version = newest.number
