@@ -32,3 +32,12 @@ def test_a_round_counts_what_decide_gives_people_who_come_alone(run):
             assert record.alone["sex"][code, label].tolist() == counts
     assert not np.array_equal(record.alone["sex"], record.tables["sex"])
 
+
+def test_summary_and_report_say_what_people_get_one_by_one(run, tmp_path):
+    months = list(dict.fromkeys(run.decisions.task))
+    people_later = run.decisions[run.decisions.task != months[0]].shape[0]
+    alone = run.summary()["alone"]
+    assert alone["people"] == people_later  # before the first month nobody was met
+    page = run.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "One by one" in page
+    assert f"had each of {people_later:,} people come alone" in page

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ffml.base import FFMLError
 from ffml.recipe.plain import to_json
 from ffml.report import RunView, Score, Table, model_card_text, report_text
@@ -131,7 +133,12 @@ def view_of(run: "Run", summary: dict[str, Any], beside: "Sequence[Run]" = ()) -
         record.tables,
         inputs,
         without=record.counts.unpriced if summary["without_fairness"] else {},
+        alone=_together([one.alone for one in rounds if one.alone]),
         scores=tuple(Score(cells[cell], *row) for cell, *row in run.store.scores()),
         stand_ins=inputs_of(session),
         beside=tuple(view_of(one, summary_of(one)) for one in beside),
     )
+
+
+def _together(rounds: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.sum([one[name] for one in rounds], 0) for name in rounds[0]} if rounds else {}
