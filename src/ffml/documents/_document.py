@@ -1,7 +1,8 @@
 """A document as plain values, and how it is written: a page for print, a table, JSON."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ class Document:
     rule: str  # which rule it is made for, and its version
     sections: tuple[Section, ...]
     who_fills: str = "the person who signs"
+    heads: Mapping[str, str] = field(default_factory=dict)  # how print calls cells of tables
     markdown: str | None = None  # where the document has a text of its own
     own_json: dict[str, Any] | None = None  # where its JSON has a schema of its own
 
@@ -79,9 +81,12 @@ class Document:
         environment = Environment(
             autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
-        environment.filters |= {"shown": _shown, "head": _head}
+        environment.filters |= {"shown": _shown, "head": self._head}
         page = environment.from_string(text)
         return page.render(document=self, no_advice=NO_ADVICE, version=__version__)
+
+    def _head(self, name: str) -> str:
+        return self.heads.get(name) or name.replace("_", " ")
 
     def text(self, ending: str) -> str:
         """Return the document as a file with that ending has it."""
@@ -138,7 +143,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _head(name: str) -> str:
-    return name.replace("_", " ")
