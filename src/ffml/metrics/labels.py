@@ -95,7 +95,7 @@ def selection(
     """
     there = tables[:, :, :UNKNOWN].sum(2)  # (T, k, decision)
     counts = np.stack([tables[:, :, UNKNOWN:].sum(2), there], -1)  # (T, k, decision, has a label)
-    some = counts.any((1, 2)).all(1)  # tasks that lack labels, but not all of them
+    some = np.all(counts.any((1, 2)), axis=1)  # tasks that lack labels, but not all of them
     found = []
     for by, own, part in (
         (column, names, counts[some].sum(2)),
