@@ -10,7 +10,8 @@ from ffml.metrics.answer import answer
 from ffml.metrics.reliability import reliability, reliability_counts
 from ffml.metrics.summary import column_summary, summarise
 from ffml.recipe.plain import plain
-from ffml.report import RunView, Table, report_text
+from ffml.report import RunView, Table
+from ffml.report.page import report_text
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 CHARTS = ["rates-0", "gaps-0", "evidence-0"]

@@ -18,7 +18,7 @@ from ffml.store import Round
 from ffml.tables import DecisionRoles, open_table, read_decisions
 
 DP = "demographic-parity"
-SELECTIVE = ("approved only", "all, then approved only")
+SELECTIVE = ("approved only", "all, then approved only", "selected before")
 REFUSED = ("nobody positive", "everybody positive", "one group")  # as a table of an audit
 FLAGRANT = (
     "approved only",

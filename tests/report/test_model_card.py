@@ -9,7 +9,7 @@ from made_up import NASTY, RACE, SEX, Page, make_run, page_of
 from markdown_it import MarkdownIt
 from quick import QUICK, SMALL
 
-from ffml.report import model_card_text
+from ffml.report.card import model_card_text
 from ffml.wrappers import WRAPPERS
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -26,8 +26,8 @@ from ffml.base import SensitiveColumn
 from ffml.metrics import words
 from ffml.metrics.answer import answer
 from ffml.recipe.plain import plain
-from ffml.report import report_text
 from ffml.report._groups import group_table
+from ffml.report.page import report_text
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ For a notion and its bound there are three times:
 The verdict follows, the first that applies:
 
 - **not kept**: the alarm was raised, or one of the two intervals lies wholly beyond the bound;
-- **cannot be measured**: it needs labels, and who has one depends on the decision;
+- **cannot be measured**: it needs labels, and these are of selected people;
 - **kept**: the fact is within the bound, and so is all of the interval about tasks to come;
 - **kept so far**: the fact is within the bound, and so is all of the interval about more people of
   these tasks; of those to come it cannot be told. A typical gap without an interval is within the

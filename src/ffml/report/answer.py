@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ffml.metrics import words
-from ffml.metrics.labels import SELECTIVE_WORDS, LabelShares, selective_sentence
+from ffml.metrics.labels import (
+    SELECTED_WORDS,
+    SELECTIVE_WORDS,
+    LabelShares,
+    Selection,
+    selected_sentence,
+    selective_sentence,
+)
 from ffml.metrics.phrases import (
     decided,
     hundred,
@@ -88,6 +95,8 @@ def labels_sentence(answer: Mapping[str, Any]) -> str:
     """Say what missing labels mean; empty where all are there."""
     if answer["unmeasured"] == SELECTIVE_WORDS:
         return selective_sentence(LabelShares(**answer["labels"]), answer["favourable"])
+    if answer["unmeasured"] == SELECTED_WORDS:
+        return selected_sentence(Selection(**answer["selected"]), answer["favourable"])
     missing = answer["people"] - answer["labelled"]
     if not missing:
         return ""

@@ -1,22 +1,25 @@
 """The page of an audit: the answer first, then gaps, curves and groups."""
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
-from ffml.audit import Audit
+from ffml.audit import REPORT, Audit
 from ffml.audit.gate import to_document
 from ffml.metrics.phrases import asked_words
 from ffml.report._groups import group_table
-from ffml.report._page import fill
-from ffml.report._pictures import evidence_pictures, rate_pictures
 from ffml.report._research import gap_row
 from ffml.report.answer import labels_sentence
 from ffml.report.numbers import counted, listed
+from ffml.report.page import fill
+from ffml.report.pictures import evidence_pictures, rate_pictures
+from ffml.store.durable import write_atomically
 
 
-def render_audit(audit: Audit) -> str:
-    """Return the page. It has the style and the charts of a run's report."""
-    return fill("audit.html", _context(audit))
+def write_audit_report(audit: Audit, folder: Path) -> Path:
+    """Write ``report.html`` about an audit into ``folder`` and return its path."""
+    page = folder / REPORT
+    write_atomically(page, fill("audit.html", _context(audit)))
+    return page
 
 
 def _context(audit: Audit) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def run_summary(
     """
     counts = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     tables = {name: measurable(table) for name, table in counts.items()}
-    selective = tables[columns[0].name] is not counts[columns[0].name]
+    selective = any(tables[name] is not table for name, table in counts.items())
     rows = [
         _averaged(record, selective) | {"n_validation": record.n_validation} for record in rounds
     ]

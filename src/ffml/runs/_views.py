@@ -9,8 +9,10 @@ import numpy as np
 
 from ffml.base import FFMLError
 from ffml.recipe.plain import to_json
-from ffml.report import RunView, Score, Table, model_card_text, report_text
+from ffml.report import RunView, Score, Table
+from ffml.report.card import model_card_text
 from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, round_row, table_texts
+from ffml.report.page import report_text
 from ffml.report.summary import run_summary
 from ffml.runs._answer import keep_alarms
 from ffml.runs._inputs import inputs_of

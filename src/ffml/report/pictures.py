@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ffml import metrics
+from ffml.audit.record import RunRecord
 from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked, column_alarms
 from ffml.metrics.phrases import asked_words, decided, in_points, were_decided
@@ -26,6 +27,17 @@ from ffml.report.charts import (
 
 MOST_INPUTS = 8
 Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
+
+
+def decision_pictures(record: RunRecord, shown: slice = slice(None)) -> Sequence[str]:
+    """Draw what was decided about whom, as the report does; of some tasks, without who changed."""
+    said = (record.tables, record.columns, record.tasks, record.asked)
+    moved = record.moved if shown == slice(None) else {}
+    return [
+        *rate_pictures(*said, record.favourable, shown=shown),
+        *evidence_pictures(*said, shown),
+        *moved_pictures(moved, record.favourable),
+    ]
 
 
 def rate_pictures(

@@ -27,8 +27,8 @@ class Markdown(str):
     """A text that is Markdown already, and is not escaped."""
 
 
-def model_card(run: RunView) -> str:
-    """Fill the card's text; everything but our own tables and lists is escaped."""
+def model_card_text(run: RunView) -> str:
+    """Return the card; everything but our own tables and lists is escaped."""
     from jinja2 import Environment, StrictUndefined
 
     text = resources.files("ffml.report").joinpath("model_card.md").read_text(encoding="utf-8")

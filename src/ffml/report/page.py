@@ -10,7 +10,7 @@ from ffml.base import SensitiveColumn
 from ffml.metrics import words
 from ffml.metrics.alarm import Asked, alarm_sentence
 from ffml.metrics.phrases import UNDEFINED, decided, limit_words, rate
-from ffml.report import _facts, _first, _pictures, _research, answer, numbers
+from ffml.report import _facts, _first, _research, answer, numbers, pictures
 from ffml.report._groups import extremes, group_tables
 from ffml.report._view import RunView
 from ffml.report.charts import SCRIPT, STYLE
@@ -19,7 +19,7 @@ from ffml.report.notes import warning_lines
 OURS = ("rates", "changed", "inside", "evidence", "research", "side_by_side")  # charts: not escaped
 
 
-def render(run: RunView) -> str:
+def report_text(run: RunView) -> str:
     """Return the page."""
     return fill("report.html", _context(run))
 
@@ -88,15 +88,15 @@ def _drawn(run: RunView) -> dict[str, Any]:
     summary, columns, tables = run.summary, run.columns, run.counts
     favourable, tasks = summary["answer"]["favourable"], run.rounds.text("task")
     asked = _facts.asked_of(run)
-    ends = _pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
+    ends = pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
     labels = not summary["answer"]["unmeasured"]
     return {
-        "rates": _pictures.rate_pictures(
+        "rates": pictures.rate_pictures(
             tables, columns, tasks, asked, favourable, ends, "this run" if run.beside else ""
         ),
         "changed": [
-            *filter(None, [_pictures.price_picture(run)]),
-            *_pictures.moved_pictures(summary.get("moved") or {}, favourable),
+            *filter(None, [pictures.price_picture(run)]),
+            *pictures.moved_pictures(summary.get("moved") or {}, favourable),
         ],
         "changes": [
             *answer.change_sentences(summary),
@@ -106,11 +106,11 @@ def _drawn(run: RunView) -> dict[str, Any]:
         "others": numbers.listed(_others(run)) if run.beside else "",
         "side_by_side": _side_by_side(run, columns[0], tasks, asked, favourable, ends),
         "inside": [
-            *_pictures.stand_in_pictures(run.stand_ins),
-            *(_pictures.calibration_pictures(run.scores, columns) if labels else ()),
+            *pictures.stand_in_pictures(run.stand_ins),
+            *(pictures.calibration_pictures(run.scores, columns) if labels else ()),
         ],
         "reliability": _research.reliability_sentence(run),
-        "evidence": _pictures.evidence_pictures(tables, columns, tasks, asked),
+        "evidence": pictures.evidence_pictures(tables, columns, tasks, asked),
         "alarms": [
             alarm_sentence(notion["alarm"], limit_words(notion))
             for notion in summary["answer"]["notions"]
@@ -135,9 +135,9 @@ def _side_by_side(
     ends: tuple[float, float],
 ) -> list[str]:
     """Draw the rates of a column without fairness, and of the runs beside this one."""
-    most = _pictures.gap_asked(asked)
+    most = pictures.gap_asked(asked)
     return [
-        _pictures.rates_picture(f"beside-{i}", counts, column, tasks, most, favourable, ends, name)
+        pictures.rates_picture(f"beside-{i}", counts, column, tasks, most, favourable, ends, name)
         for i, (name, counts) in enumerate(_compared(run, column)[1:] if len(tasks) > 1 else ())
     ]
 
