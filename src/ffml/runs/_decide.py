@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_ASKED = 5000  # people that a query names; of more, the whole task is read
 # What `Run.decide` says of a person, and what of it the ledger keeps in the decision's row.
-_KINDS = {
+_KINDS: dict[str, Any] = {
     "id": object,
     "task": object,
     "probability": np.float32,

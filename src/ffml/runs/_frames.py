@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ffml.report.files import round_row
-from ffml.runs._rounds import rounds_from
+from ffml.runs._views import past_of
 from ffml.store import Store
 
 if TYPE_CHECKING:
@@ -18,12 +18,8 @@ def rounds_frame(run: "Run") -> "pd.DataFrame":
     """Return one row a round."""
     import pandas as pd
 
-    record = run.record
-    names = run.session().loop.problem.constraint_names
-    rows = [
-        round_row(one, names, float)
-        for one in rounds_from(record.kept, record.counts, record.columns)
-    ]
+    _, rounds, names = past_of(run)
+    rows = [round_row(one, names, float) for one in rounds]
     return pd.DataFrame(rows).set_index("round")
 
 

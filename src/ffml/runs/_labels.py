@@ -13,7 +13,7 @@ from ffml.online.loop import absorb
 from ffml.online.state import LoopState
 from ffml.online.waiting import Waiting
 from ffml.runs._answer import keep_alarms
-from ffml.runs._played import group_codes
+from ffml.runs._played import group_codes, learned_between
 from ffml.runs._rounds import judged_again, round_document
 from ffml.runs._session import Session
 from ffml.runs._trials import Trial, try_newest
@@ -98,7 +98,7 @@ def _learned(
         state, rounds[one.task.name] = _judge(session, state, one)
     if labelled:
         state, _ = learn_due(session.loop, state)
-    tasks = learned_now(before, state)
+    tasks = learned_between(before, state)
     for name in tasks:
         rounds[name] = ("learned", rounds[name][1] if name in rounds else _round(session, name)[1])
     due = [
@@ -115,14 +115,6 @@ def _learned(
         rounds[row.task] = ("decided" if waits else "learned", round_document(record))
         tasks += () if waits else (row.task,)
     return Learned(state, rounds, tasks, tuple(row.round for row, *_ in due), trial)
-
-
-def learned_now(before: LoopState, after: LoopState) -> tuple[str, ...]:
-    """Name the waiting tasks that were learned from in between."""
-    still = {one.round for one in after.waiting if not one.learned}
-    return tuple(
-        one.task.name for one in before.waiting if not one.learned and one.round not in still
-    )
 
 
 def _labelled(one: Waiting, labels: Labels) -> Waiting:

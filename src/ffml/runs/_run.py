@@ -230,9 +230,11 @@ class Run(Promotion):
         Returns:
             It has ``to_html``, ``to_csv``, ``to_json``, and ``write`` to a path.
         """
-        from ffml.runs._documents import document_of
+        from ffml.documents import NEED_RUN, make_document, people_of_run
+        from ffml.runs._views import facts_of
 
-        return document_of(self, as_, fields)
+        facts = facts_of(self) if as_ in NEED_RUN else None
+        return make_document(as_, people_of_run(self.store), facts, fields)
 
     def explain(self, id: str, task: str | None = None, person: Any = None) -> "Explanation":
         """Say which inputs moved the score of one person most, see `ffml.runs._explain`.

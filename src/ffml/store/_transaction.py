@@ -47,7 +47,8 @@ class Transaction(Writer):
         """
         if threshold is not None:
             self._manifest["threshold"] = threshold
-        ids = [_json.plain(str(person)) for person in people.ids]
+        ids = [str(person) for person in people.ids]
+        _json.refuse_no_text(ids)
         if not new:
             self._refuse_twins(number, ids)
         first, n = self._next(_schema.decisions.c.seq), len(ids)
@@ -216,6 +217,8 @@ def _columns_of(columns: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
 
 
 def _features(x: np.ndarray | None, n: int) -> list[bytes | None]:
-    if x is None:
+    if x is None or not x.size:
         return [None] * n
-    return [row.tobytes() for row in np.ascontiguousarray(x, "<f8")]
+    data = np.ascontiguousarray(x, "<f8").tobytes()
+    width = len(data) // n
+    return [data[start : start + width] for start in range(0, len(data), width)]

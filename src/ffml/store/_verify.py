@@ -105,8 +105,8 @@ class _Verifier:
             digest.update(b"|")
         findings += [*self._appended("labels"), *self._whole()]
         newest = self._events[-1].hash if self._events else _chain.START
-        sizes = (len(self._events), *self._sizes.values(), len(self._forgotten))
-        return Verification(findings, *sizes, newest)
+        events, forgotten = len(self._events), len(self._forgotten)
+        return Verification(findings, events, **self._sizes, forgotten=forgotten, head=newest)
 
     def _links(self, head: str | None) -> Iterator[Finding]:
         """Check that each event follows the one before."""

@@ -94,7 +94,12 @@ class Writer:
         last = number - KEPT_STATES  # those before have lost theirs
         old = table.c.number.between(last - KEPT_STATES, last)
         self._drop_states(old & table.c.number.not_in(self._promoted()))
-        row = {"number": number, "round": round, "event": self._event, "checksum": total}
+        row: dict[str, Any] = {
+            "number": number,
+            "round": round,
+            "event": self._event,
+            "checksum": total,
+        }
         row |= {"parent": parent, "document": text, "state": state}
         self._connection.execute(sa.insert(table), row)
         self._put_blobs(number, parts, new or {})
