@@ -9,7 +9,6 @@ from typing import Any
 
 # Where most of a run's time goes. None of it depends on the gap that is asked for.
 SLOW = (
-    ("ffml.features.boosted", "fit_forest"),
     ("ffml.features.boosted", "fit_forests"),
     ("ffml.features.boosted", "forest_logits"),
     ("ffml.features.boosted", "forests_logits"),

@@ -45,16 +45,19 @@ def make_loop(schema, method, features=None, **settings):
 def fits(monkeypatch):
     """Count fits, and replace them by nothing."""
     rows = []
-    nothing = lambda x, y, weight, _: rows.append((x, y, weight)) or no_forest()  # noqa: E731
-    monkeypatch.setattr(forest, "fit_forest", nothing)
-    monkeypatch.setattr(MODULE, "fit_forest", nothing)
+
+    def nothing(x, target, categories, cuts):
+        rows.append((x[:, : target.width], target.y, target.weight))
+        return no_forest()
+
+    monkeypatch.setattr(forest, "_fitted", nothing)
     return rows
 
 
 def test_trees_are_told_which_features_are_one_column(schema, monkeypatch):
     told = []
 
-    def fit(x, targets, weight, categories=None):
+    def fit(x, targets, categories=None):
         told.append(categories)
         return tuple(no_forest() for _ in targets)
 
@@ -179,8 +182,10 @@ def test_it_fits_anew_only_once_rows_have_grown(schema, fits):
         seen.append(len(fits) // 3)  # labels, one group and the score
     assert seen == [0, 1, 1, 2, 2, 3]
     assert float(loop.state.features.fitted_rows) == float(loop.state.features.seen_rows) == 500
-    x, y, weight = fits[-2]
-    assert x.shape == (456, 3) and len(y) == 456  # of the largest task, 256 are kept
+    widths = sorted(x.shape[1] for x, _, _ in fits[-3:])
+    assert widths == [3, 3, 4]  # above the first two, the score sees what the first says
+    x, y, weight = next(fit for fit in fits[-3:] if fit[0].shape[1] == 3)
+    assert len(x) == len(y) == 456  # of the largest task, 256 are kept
     assert weight.sum() == pytest.approx(500)
 
 

@@ -19,7 +19,7 @@ from scipy.special import expit
 from ffml.base import Array, Features, LabelledTask, Schema
 from ffml.border import at_least
 from ffml.draws import generator
-from ffml.features.forest import Forest, fit_forest, fit_forests, no_forest
+from ffml.features.forest import Forest, Target, fit_forests, no_forest
 from ffml.features.scoring import forest_logits, forests_logits
 from ffml.methods.rows import Rows, rows_of_all
 
@@ -75,10 +75,9 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
         if seen < LEAST_ROWS or seen < growth * state.fitted_rows:
             return state._replace(seen_rows=seen)
         x, y, s, weight = _some_rows(generator(key), rows_of_all(tasks))
-        targets = [y, *s.T[: len(compared)]]
-        categories = schema.categories or None
-        labels, *groups = fit_forests(x[:, :width], targets, weight, categories)
-        score = fit_forest(x[:, : width + 1], y, evenly(y, weight), categories)
+        targets = [Target(label, weight, width) for label in (y, *s.T[: len(compared)])]
+        above = Target(y, evenly(y, weight), width + 1)
+        labels, *groups, score = fit_forests(x, [*targets, above], schema.categories or None)
         return Boosted(labels, tuple(groups), score, seen, seen)
 
     hints = schema.hints or tuple(f"boosted {name}" for name in compared)
