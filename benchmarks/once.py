@@ -15,8 +15,8 @@ SLOW = (
     ("ffml.wrappers._evened", "learn_membership"),
     ("ffml.methods.classifiers", "fit_forest"),
     ("ffml.methods.classifiers", "fit_logistic"),
-    ("ffml.methods._leader", "curvature"),
-    ("ffml.methods._leader", "minimised"),
+    ("ffml.methods._ffml_exact", "curvature"),
+    ("ffml.methods._ffml_exact", "minimised"),
 )
 
 

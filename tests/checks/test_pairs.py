@@ -24,7 +24,7 @@ TASKS = [random_task(i, 60, SCHEMA, bias=1.0) for i in range(4)]
 ALONE = [(name,) for name in FEATURES | WRAPPERS]
 PAIRS = [*product(FEATURES, WRAPPERS), *permutations(WRAPPERS, 2)]
 # One of each kind: those that keep constraints, those that do not, those outside of JAX.
-KINDS = ("leader", "ffml", "m-ftml", "refit")
+KINDS = ("ffml-exact", "ffml", "m-ftml", "refit")
 CASES = [*product(METHODS, PAIRS), *product(KINDS, ALONE)]
 
 

@@ -15,7 +15,7 @@ from ffml.base import FFMLError, Schema, SensitiveColumn, Task
 from ffml.features import forest
 from ffml.features.boosted import LEAST_ROWS, MOST_GROUPS, boosted
 from ffml.features.forest import fit_forest, no_forest
-from ffml.methods import leader, refit, twp
+from ffml.methods import ffml_exact, refit, twp
 from ffml.online.judge import support_batch
 from ffml.online.loop import Loop
 from ffml.online.memory import MemorySettings
@@ -24,7 +24,7 @@ from ffml.problem.models import linear, mlp
 from ffml.problem.notions import demographic_parity
 from ffml.wrappers import evened
 
-LEADER = partial(leader, shots=20)
+LEADER = partial(ffml_exact, shots=20)
 TWP = partial(twp, num_steps=5, shots=20)
 MODULE = sys.modules["ffml.features.boosted"]  # whose name is that of its function
 MEMORY = MemorySettings(tasks_per_round=8, rows_per_task=256)
@@ -76,7 +76,7 @@ def crossed(seed, schema, rows=300):
     return Task(f"{seed}", x, (x[:, 0] * x[:, 1] > 0).astype(np.int32), groups)
 
 
-@pytest.mark.parametrize("method", [LEADER, TWP], ids=["leader", "twp"])
+@pytest.mark.parametrize("method", [LEADER, TWP], ids=["ffml-exact", "twp"])
 def test_what_no_line_tells_is_learned(schema, method):
     accuracy = {}
     for name, features in (("plain", None), ("boosted", boosted(schema))):
@@ -125,7 +125,7 @@ def test_people_get_one_feature_and_a_hint_for_each_comparison(schema):
 @pytest.mark.parametrize(
     ("method", "model"),
     [(LEADER, linear()), (TWP, linear()), (TWP, mlp((4,))), (refit, linear())],
-    ids=["leader", "twp", "twp-mlp", "refit"],
+    ids=["ffml-exact", "twp", "twp-mlp", "refit"],
 )
 def test_no_model_sees_hints(schema, method, model):
     """Changed hints change neither what is learned nor an adaptation nor a decision."""

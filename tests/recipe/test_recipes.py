@@ -136,7 +136,7 @@ def test_what_is_given_wins_over_the_preset_and_that_over_defaults():
     assert config.settings["radius"] == 100.0  # the method's
     assert (config.seed, config.max_gap) == (3, (0.1,))
     assert configure_run("adult", {"method": "ffml"}).recipe.wrappers == ("corrected",)
-    assert configure_run("adult", {}).recipe == Recipe("leader", ("evened", "boosted"))
+    assert configure_run("adult", {}).recipe == Recipe("ffml-exact", ("evened", "boosted"))
     assert configure_run("adult", {"wrappers": ()}).recipe.wrappers == ()
 
 

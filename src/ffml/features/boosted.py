@@ -4,7 +4,7 @@ A boosted model, fitted now and then to the tasks in memory, is strong and slow 
 learner adapts from a few labels. So each person gets a column more: the boosted model's logit of
 label 1. And one for each group: what boosting says about membership, which only corrections such
 as `evened` look at, never the model that decides. Last comes a score: what trees say that see the
-boosted column among the features. A method may start from it, as `leader` does.
+boosted column among the features. A method may start from it, as `ffml_exact` does.
 
 Columns are written when a task arrives, by the model of that time, which has not seen the task.
 They stay with the task's rows in memory, so that nobody learns from a model that knew the answer.

@@ -1,4 +1,4 @@
-"""Follow the leader: start from the best fit to all tasks, adapt as much as has paid so far."""
+"""FFML, solved exactly: both levels are fitted, where the paper takes steps."""
 
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ class Labelled(NamedTuple):
     offset: np.ndarray | float  # of the logits
 
 
-def leader(
+def ffml_exact(
     problem: Problem,
     *,
     inverse_l2: float | None = None,
@@ -58,9 +58,10 @@ def leader(
     score: float = SCORE,
     shots: int | None = None,
 ) -> Learner:
-    """Fit a logistic regression to all tasks in memory, and adapt it to each new task.
+    """Solve both levels of FFML: fit a start to all tasks in memory, and adapt it to a new one.
 
-    Leader, after each round, with class weights a_y that make both labels count the same::
+    Outer level, after each round, with class weights a_y that make both labels count the same: the
+    leader ::
 
         θ̄ = argmin Σ_rows a_y ℓ(x θ, y) + ‖θ‖²/(2C)
 
@@ -69,10 +70,13 @@ def leader(
 
         h(x) = m r + x (1 - m) θ̄
 
-    Adaptation to a task's support rows moves the linear part. Each row counts c times beside the
-    rows of all others, with P the curvature of the leader's objective at θ̄::
+    Inner level, on a task's support rows: the linear part is moved. Each row counts c times beside
+    the rows of all others, with P the curvature of the leader's objective at θ̄::
 
         θ' = argmin Σ_support a_y ℓ(m r + x θ, y) + ½ (θ - (1 - m) θ̄)ᵀ (P/c) (θ - (1 - m) θ̄)
+
+    A few gradient steps stop on the way to the task's own fit; here the last term holds it back.
+    The price λ is not part of this: `evened` solves for it on the people to be decided about.
 
     c is chosen among 0, 1, 3, … 1000: the one that has done best on the tasks so far, each tried
     before it was learned from. With c = 0 there is no adaptation. Of 500 features or more, only the
@@ -87,11 +91,12 @@ def leader(
         score: m, the share of the trees' score.
         shots: rows of each label that a task just revealed is tried with; None: all.
 
-    Differs from the paper: the leader of "follow the meta leader" is best *after* adaptation;
-    this one is best before, and is found exactly.
+    Differs from the paper: the start of FFML is best *after* adaptation, the leader before. Where
+    losses are quadratics of one curvature they are the same.
 
-    Reference: Finn, Rajeswaran, Kakade & Levine, "Online Meta-Learning", 2019; Rajeswaran, Finn,
-    Kakade & Levine, "Meta-Learning with Implicit Gradients", 2019 (for the proximal term).
+    Reference: Zhao, Chen & Thuraisingham, "Fairness-Aware Online Meta-learning", KDD 2021; Finn,
+    Rajeswaran, Kakade & Levine, "Online Meta-Learning", 2019; Rajeswaran, Finn, Kakade & Levine,
+    "Meta-Learning with Implicit Gradients", 2019 (for the proximal term).
     """
     width = len(problem.schema.features)
     inverse_l2 = 1 / max(width, 1) if inverse_l2 is None else inverse_l2
