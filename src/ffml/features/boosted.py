@@ -22,6 +22,7 @@ from ffml.draws import generator
 from ffml.features.forest import Forest, Target, fit_forests, no_forest
 from ffml.features.scoring import forest_logits, forests_logits
 from ffml.methods.rows import Rows, rows_of_all
+from ffml.problem.classification import balanced
 
 MOST_ROWS = 20_000  # that a fit takes from memory
 LEAST_ROWS = 50  # that a first fit needs
@@ -76,7 +77,7 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
             return state._replace(seen_rows=seen)
         x, y, s, weight = _some_rows(generator(key), rows_of_all(tasks))
         targets = [Target(label, weight, width) for label in (y, *s.T[: len(compared)])]
-        above = Target(y, evenly(y, weight), width + 1)
+        above = Target(y, balanced(y, weight), width + 1)
         labels, *groups, score = fit_forests(x, [*targets, above], schema.categories or None)
         return Boosted(labels, tuple(groups), score, seen, seen)
 
@@ -84,12 +85,6 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
     features = (*schema.features, "boosted")
     described = replace(schema, features=features, hints=hints, scores=("boosted score",))
     return Features(init, fit, describe, described)
-
-
-def evenly(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Weigh rows so that both labels count the same."""
-    by_label = np.bincount(y, weight, minlength=2)
-    return weight * (by_label.sum() / (2 * np.where(by_label > 0, by_label, 1.0)))[y]
 
 
 def _some_rows(rng: np.random.Generator, rows: Rows) -> Rows:

@@ -22,7 +22,7 @@ from ffml.methods._newton import logistic_loss, minimised, minimised_wide
 from ffml.methods.curvature import WIDE, curvature
 from ffml.methods.rows import rows_of_all
 from ffml.methods.trust import TRUSTS, add_losses, best_trust, halves
-from ffml.problem.classification import label_costs
+from ffml.problem.classification import balanced, label_costs
 
 SCORE = 0.5  # share of the score of boosted trees, where there is one
 LEAST_CURVATURE = 1e-6  # so that even the intercept of certain rows has some
@@ -105,7 +105,7 @@ def ffml_exact(
     at_least(0, trust=0 if trust is None else trust, score=score)
     at_most(1, score=score)
     share = score if problem.schema.scores else 0.0
-    costs = np.array(label_costs(problem.positive_weight))
+    false_alarm, missed = label_costs(problem.positive_weight)
     no_multiplier = np.zeros(problem.num_constraints, np.float32)
 
     def init(key: Array) -> Leader:
@@ -126,15 +126,15 @@ def ffml_exact(
         """Return the trees' part of the logits, at the costs of errors."""
         if not share:
             return 0.0
-        return share * (np.asarray(x, float)[:, -1] + np.log(costs[1] / costs[0]))
+        return share * (np.asarray(x, float)[:, -1] + np.log(missed / false_alarm))
 
     def trusted(known: Leader) -> float:
         return float(best_trust(known.losses)) if trust is None else trust
 
     def rows_of(batch: Batch) -> Labelled:
         y = np.asarray(batch.y, int)
-        weight = np.asarray(batch.mask * batch.distinct_share, float)
-        weight = weight * _class_weights(y, weight, costs)
+        once = np.asarray(batch.mask * batch.distinct_share, float)
+        weight = balanced(y, once, problem.positive_weight)
         return Labelled(_with_one(batch.x, width), y, weight, offset(batch.x))
 
     def tried(known: Leader, task: LabelledTask, key: Array) -> np.ndarray:
@@ -160,7 +160,7 @@ def ffml_exact(
         if not 0 < y.sum() < len(y):
             return state._replace(losses=losses), info
         x = _with_one(features, width)
-        weight = counted * _class_weights(y, counted, costs)
+        weight = balanced(y, counted, problem.positive_weight)
         ridge = np.append(np.full(width, 1 / inverse_l2), 0.0) + LEAST_CURVATURE
         if width < WIDE:
             theta = minimised(np.diag(ridge), np.zeros(width + 1), state.weights, x, y, weight)
@@ -192,9 +192,3 @@ def adapted(
 def _with_one(x: Array, width: int) -> np.ndarray:
     x = np.asarray(x, float)[:, :width]
     return np.concatenate([x, np.ones((len(x), 1))], axis=1)
-
-
-def _class_weights(y: np.ndarray, weight: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Return the factors with which both labels count the same, times what their errors cost."""
-    by_label = np.bincount(y, weight, minlength=2)
-    return (costs * by_label.sum() / (2 * np.where(by_label > 0, by_label, 1.0)))[y]
