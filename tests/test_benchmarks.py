@@ -36,6 +36,10 @@ SMALL = {
         ["--rows", "3000"],
         r"(?s)spark: 3,000 rows .*same bytes.*ray: 3,000 rows .*same bytes",
     ),
+    "benchmarks/family.py": (
+        ["synthetic num_tasks=4", "--seeds", "0", "--small", "--jobs", "1", "--out", "out"],
+        r"\| all labelled rows \(the default\) \| .* \| 1 \| \d+ \|",
+    ),
     "benchmarks/flat.py": (
         ["--rounds", "4", "--refit-rounds", "4", "--window", "2", "--out", "flat.svg"],
         r"(?s)\*\*default\*\*.*\| 4 \|.*\*\*refit\*\*.*\| 4 \|",

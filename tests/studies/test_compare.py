@@ -43,7 +43,7 @@ def stored(tmp_path_factory):
 # -- cells and their store -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["leader", "twp"])
+@pytest.mark.parametrize("method", ["ffml-exact", "twp"])
 def test_runs_of_one_process_share_functions_and_nothing_else(method, tmp_path):
     all_judge = {"judge_min_rows": 0, "judge_from": 0.0}
     first, second = tiny_plan([method], (0, 1), settings=all_judge)
