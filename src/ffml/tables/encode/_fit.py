@@ -153,7 +153,8 @@ class ColumnFit:
         if len(self._distinct) > NEARLY_ALL * self._looked_at:
             raise FFMLError(
                 f"column {self.name!r} has a different text in nearly every row ({examples}, "
-                f"...), like an id; {drop} or group its values"
+                f"...), like an id; {drop}, name it as the id of the rows (--set "
+                f"data.id={self.name}), or group its values"
             )
 
     def _refuse_both(self) -> None:
