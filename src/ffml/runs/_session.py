@@ -13,11 +13,10 @@ from ffml.online.judge import Decided as Decision
 from ffml.online.loop import start
 from ffml.online.state import Loop, LoopState, Round
 from ffml.online.waiting import Waiting
-from ffml.recipe.build import Experiment, build_loop
+from ffml.recipe.build import Experiment, build_loop, shared_functions
 from ffml.recipe.config import RunConfig
 from ffml.recipe.saved import run_config
 from ffml.recipe.schemas import schema_from
-from ffml.recipe.sharing import shared_functions
 from ffml.runs._again import given_again, refuse_disorder
 from ffml.runs._answer import keep_alarms, needs_labels
 from ffml.runs._played import learned_between, play_round
