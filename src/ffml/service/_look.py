@@ -4,9 +4,12 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ffml.base import FFMLError
 from ffml.metrics.facts import compared_groups, group_facts
 from ffml.metrics.phrases import UNDEFINED, asked_words, bound_of, hundred, in_points, were_decided
+from ffml.metrics.rates import selection_rates
 from ffml.metrics.words import apart_words, rates_words
 from ffml.report.charts import Line, line_figure
 from ffml.report.pictures import decision_pictures
@@ -96,25 +99,22 @@ def _shown(tasks: Sequence[str], asked: Mapping[str, str]) -> slice:
 
 def _tiles(run: "Run", look: Mapping[str, Any], record: "RunRecord") -> list[tuple[str, str]]:
     """Return a few large numbers with what they are."""
-    without = {name: _gap_without(record.counts.unpriced[name]) for name in record.moved}
     apart = [
-        (f"{in_points(gap)} points", f"apart by {name}, if nothing were asked")
-        for name, gap in without.items()
+        (f"{in_points(_gap(record.counts.unpriced[name]))} points", name) for name in record.moved
     ]
     return [
         (f"{look['people']:,}", "people decided so far"),
         (hundred(look["share"]), were_decided(record.favourable)),
-        *apart[:1],
+        *((gap, f"apart by {name}, if nothing were asked") for gap, name in apart[:1]),
         (f"{outstanding(run):,}", "labels have not come yet"),
         (f"Version {run.store.deciding}", "decides now"),
     ]
 
 
-def _gap_without(counts: Any) -> float:
-    """Return how far apart the rates of groups are in counts of what would have been decided."""
-    people = counts.sum((0, 2, 3))
-    rates = counts[..., 1].sum((0, 2))[people > 0] / people[people > 0]
-    return float(rates.max() - rates.min())
+def _gap(counts: Any) -> float:
+    """Return how far apart the rates of groups are in all tasks together."""
+    rates = selection_rates(counts.sum(0))
+    return float(np.nanmax(rates) - np.nanmin(rates))
 
 
 def _part_sentence(record: "RunRecord", shown: slice) -> str:
