@@ -65,6 +65,7 @@ def test_the_command_says_where_its_page_is(run_main, monkeypatch):
     at = "http://127.0.0.1:1/page"
     monkeypatch.setattr(demo, "play", lambda host, port, ready: ready(at))
     monkeypatch.setattr(webbrowser, "open", lambda page: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process keeps its own
     code, said, _ = run_main("serve", "--demo")
     assert code in (0, None) and at in said and "nothing of it stays" in said
 
