@@ -23,7 +23,7 @@ def configure(devices: int | None = None, cache: bool = True) -> None:
     """
     number = devices or available_cores()
     try:
-        if jax.config.jax_num_cpu_devices != number:
+        if jax.config.values["jax_num_cpu_devices"] != number:
             jax.config.update("jax_num_cpu_devices", number)
     except RuntimeError:
         raise FFMLError(

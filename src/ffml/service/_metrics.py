@@ -55,7 +55,7 @@ class Meter:
             for bound, total in zip((*BOUNDS, "+Inf"), totals, strict=True):
                 made.append(("_bucket", own | {"le": str(bound)}, total))
             made += [("_sum", own, self._seconds[path]), ("_count", own, sum(counts))]
-        requests = [
+        requests: list[Sample] = [
             ("", {"path": path, "status": str(status)}, n)
             for (path, status), n in sorted(self._requests.items())
         ]
