@@ -1,21 +1,27 @@
 """The command line. Each command is one function; this page puts them together."""
 
+import inspect as inspect_module
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import compare, export, reproduce, serve, tune
 from ffml.cli._audit import audit
-from ffml.cli._data import check, inspect, predict
+from ffml.cli._compare import compare
 from ffml.cli._document import document
 from ffml.cli._explain import explain
 from ffml.cli._later import label, update
-from ffml.cli._ledger import decide, forget, promote, replay, report, upgrade, verify
+from ffml.cli._ledger import decide, export, forget, promote, replay, report, upgrade, verify
 from ffml.cli._listings import datasets, methods, notions
-from ffml.cli._options import run
+from ffml.cli._options import flat
+from ffml.cli._predict import check, inspect, predict
+from ffml.cli._reproduce import reproduce
+from ffml.cli._run import run
+from ffml.cli._serve import serve, token
 from ffml.cli._start import start
+from ffml.cli._tune import tune
 
 app = typer.Typer(
     name="ffml",
@@ -34,6 +40,12 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _paragraphs(command: Callable[..., None]) -> str:
+    """Return a docstring whose paragraphs are one line each: the terminal says where lines end."""
+    paragraphs = inspect_module.cleandoc(command.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(text.split()) for text in paragraphs)
+
+
 @app.callback()
 def common(
     version: Annotated[
@@ -41,26 +53,22 @@ def common(
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Fairness-aware online meta-learning: watch a learner adapt to one population after another
-    while group unfairness stays bounded.
+    """Decisions about people, learned from one population after another, with a bound on the gap
+    between groups.
     """
 
 
-COMMANDS = (
-    *(start, run, update, label, decide, report, verify, replay, forget, promote),
-    *(
-        serve.serve,
-        serve.token,
-        export.export,
-        upgrade,
-        compare.compare,
-        reproduce.reproduce,
-        tune.tune,
-    ),
-    *(document, explain, inspect, predict, check, audit, datasets, methods, notions),
-)
-for command in COMMANDS:
-    app.command()(command)
+COMMANDS = {
+    "Learn": (start, inspect, run, update, label),
+    "Decide": (decide, predict, serve, token, promote, export),
+    "Look at a run": (check, report, explain, document, verify, replay, forget, upgrade),
+    "Decisions of others": (audit,),
+    "Compare methods": (compare, tune, reproduce),
+    "What there is": (datasets, methods, notions),
+}
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        app.command(help=_paragraphs(command), rich_help_panel=panel)(flat(command))
 
 
 def main() -> None:
@@ -75,7 +83,7 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # a usage error of the parser has it
             raise
-        known = {function.__name__ for function in COMMANDS}
+        known = options_of_commands()
         page = " ".join(["ffml", *(word for word in sys.argv[1:2] if word in known)])
         said = " ".join(error.format_message().split())
         _fail(f"{said or 'name a command'} (see '{page} --help')")

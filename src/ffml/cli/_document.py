@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import OUTPUT, TABLE, option
+from ffml.cli._audit import decided_table
+from ffml.cli._options import OUTPUT, Decision, PositiveDecision, Query, Sensitive, option
 
 if TYPE_CHECKING:
     from ffml.documents import Document
@@ -24,18 +24,12 @@ def document(
     ],
     kind: Annotated[
         str,
-        typer.Option(
-            "--as", help="ll144, ugesp, ai-act or model-card.", metavar="WHAT", show_default=False
-        ),
+        option(None, "ll144, ugesp, ai-act or model-card.", "--as", metavar="WHAT"),
     ],
-    decision: Annotated[
-        str | None, option(TABLE, "Column with what was decided: two values.", metavar="COLUMN")
-    ] = None,
-    positive: Annotated[
-        str | None, option(TABLE, "The favourable decision, such as yes.", metavar="VALUE")
-    ] = None,
-    sensitive: shared.Sensitive = None,
-    query: shared.Query = None,
+    decision: Decision = None,
+    positive: PositiveDecision = None,
+    sensitive: Sensitive = None,
+    query: Query = None,
     fields: Annotated[
         list[str] | None,
         option(
@@ -53,15 +47,19 @@ def document(
         ),
     ] = None,
 ) -> None:
-    """Make a document to file: NYC Local Law 144, Uniform Guidelines, EU AI Act, model card.
+    """Make a document to file, such as for NYC Local Law 144.
 
-    Without --out it is printed as JSON. None of them is legal advice.
+    Others are for the Uniform Guidelines, the EU AI Act, and a model card. Without --out it is
+    printed as JSON. None of them is legal advice.
 
     [bold]Example:[/bold] ffml document runs/hiring --as ll144 --set owner=Ann --out ll144.html
     """
     given = _given(fields)
     if decision or sensitive or positive or query:
-        made = _of_table(data, kind, decision, sensitive, positive, query, given)
+        from ffml.documents import make_document, people_of_table
+
+        table = decided_table(data, query, decision, sensitive)
+        made = make_document(kind, people_of_table(*table, positive), fields=given)
     else:
         made = _of_run(data, kind, given)
     if out is None:
@@ -80,26 +78,6 @@ def _of_run(data: str, kind: str, given: dict[str, str]) -> "Document":
         return run.document(kind, **given)
     finally:
         run.close()
-
-
-def _of_table(
-    data: str,
-    kind: str,
-    decision: str | None,
-    sensitive: list[str] | None,
-    positive: str | None,
-    query: str | None,
-    given: dict[str, str],
-) -> "Document":
-    from ffml.documents import make_document, people_of_table
-    from ffml.tables import open_data
-
-    source = open_data(data, query)
-    if not decision or not sensitive:
-        lacking = "--decision" if not decision else "--sensitive"
-        raise FFMLError(f"give {lacking} too; the table has {', '.join(source.columns[:30])}")
-    people = people_of_table(source, decision, sensitive, positive)
-    return make_document(kind, people, fields=given)
 
 
 def _given(fields: list[str] | None) -> dict[str, str]:

@@ -5,27 +5,29 @@ from typing import Annotated
 
 import typer
 
-from ffml.cli import _shared as shared
+from ffml.cli._options import IdArgument, Json, RunArgument, option
 
 
 def explain(
-    run: shared.RunArgument,
-    id: Annotated[str, typer.Argument(help="The person's id.", metavar="ID", show_default=False)],
+    run: RunArgument,
+    id: IdArgument,
     task: Annotated[
-        str | None, typer.Option(help="In which task, if there are several.", show_default=False)
+        str | None, option(None, "In which task, if there are several.", metavar="NAME")
     ] = None,
     person: Annotated[
         str | None,
-        typer.Option(
-            help="Table with the person's row, if the ledger keeps no features.",
-            metavar="FILE",
-            show_default=False,
+        option(
+            None, "Table with the person's row, if the ledger keeps no features.", metavar="FILE"
         ),
     ] = None,
-    most: Annotated[int, typer.Option(help="How many inputs to list.", min=1)] = 8,
-    json_output: shared.Json = False,
+    most: Annotated[
+        int, option(None, "How many inputs to list. (default: 8)", min=1, metavar="N")
+    ] = 8,
+    json_output: Json = False,
 ) -> None:
-    """Say which inputs moved one person's score most, against the typical approved person.
+    """Say which inputs moved one person's score most.
+
+    They are compared with those of the typical approved person.
 
     [bold]Example:[/bold] ffml explain runs/loans 4711 --person applications.csv
     """

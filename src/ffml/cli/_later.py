@@ -4,17 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ffml.cli import _shared as shared
-from ffml.cli._shared import TABLE, option
+from ffml.cli._options import Output, RunArgument, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ffml.runs import Run
 
+NEW = "The new table"
+
 
 def update(
-    run: shared.RunArgument,
+    run: RunArgument,
     data: Annotated[
         str | None,
         typer.Argument(
@@ -27,34 +28,34 @@ def update(
     ] = None,
     query: Annotated[
         str | None,
-        option(TABLE, "SQL query whose rows are new. (default: the run's own)", metavar="SQL"),
+        option(NEW, "SQL query whose rows are new. (default: the run's own)", metavar="SQL"),
     ] = None,
     id: Annotated[
         str | None,
         option(
-            TABLE,
+            NEW,
             "Column that names every row, so that labels find it later. (default: the run's)",
             "--id",
             metavar="COLUMN",
         ),
     ] = None,
-    quiet: shared.Quiet = False,
-    json_output: shared.Json = False,
+    *,
+    output: Output,
 ) -> None:
-    """Decide about the people of new tasks, be judged, learn; say what happened now.
+    """Decide about the people of new tasks, and learn from their labels.
 
     [bold]Example:[/bold] ffml update runs/loans month25.csv
     """
     from ffml.cli._run import play
 
-    console, opened = _opened(run, "updating", json_output, quiet)
+    console, opened = _opened(run, "updating", output)
     from ffml.runs.starting import further_tasks
 
-    play(console, opened, further_tasks(opened, data, query, id), json_output, now=True)
+    play(console, opened, further_tasks(opened, data, query, id), output.json_output, now=True)
 
 
 def label(
-    run: shared.RunArgument,
+    run: RunArgument,
     data: Annotated[
         str,
         typer.Argument(
@@ -64,24 +65,24 @@ def label(
         ),
     ],
     query: Annotated[
-        str | None, option(TABLE, "SQL query for ids and labels.", metavar="SQL")
+        str | None, option(NEW, "SQL query for ids and labels.", metavar="SQL")
     ] = None,
     id: Annotated[
         str | None,
-        option(TABLE, "Its column of ids. (default: that of the run)", "--id", metavar="COLUMN"),
+        option(NEW, "Its column of ids. (default: that of the run)", "--id", metavar="COLUMN"),
     ] = None,
     correct: Annotated[
         bool,
         option(
-            TABLE,
+            NEW,
             "Take labels that contradict earlier ones as corrections; both are kept.",
             "--correct",
         ),
     ] = False,
-    quiet: shared.Quiet = False,
-    json_output: shared.Json = False,
+    *,
+    output: Output,
 ) -> None:
-    """Bring labels of people decided about before: judge the decisions, learn, report.
+    """Bring labels of people decided about before, and learn from them.
 
     Labels may come in any order; a file given twice changes nothing. A task is learned from once
     all its labels are there, or half of them and twice `shots`.
@@ -90,7 +91,7 @@ def label(
     """
     from ffml.cli._run import show
 
-    console, opened = _opened(run, "labelling", json_output, quiet)
+    console, opened = _opened(run, "labelling", output)
     added = opened.label(data, query=query, id=id, correct=correct)
     opened.write_views()
     learned = f"; learned from: {', '.join(added.learned)}" if added.learned else ""
@@ -100,15 +101,12 @@ def label(
         highlight=False,
         soft_wrap=True,
     )
-    show(console, opened, json_output, now=True)
+    show(console, opened, output.json_output, now=True)
 
 
-def _opened(run: str, what: str, as_json: bool, quiet: bool) -> "tuple[Console, Run]":
+def _opened(run: str, what: str, output: Output) -> "tuple[Console, Run]":
     """Say what is done, and open the run with as many devices as it had."""
-    from rich.console import Console
-
-    console = Console(stderr=as_json, quiet=quiet)
-    console.print(f"[bold]ffml[/bold] · starting JAX and {what} [bold]{shared.shown(run)}[/bold] …")
+    console = output.console(what, run)
     from ffml.runs import open_run
     from ffml.runtime import configure
 

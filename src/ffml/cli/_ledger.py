@@ -7,25 +7,31 @@ from typing import Annotated
 
 import typer
 
-from ffml.cli import _shared as shared
-from ffml.cli._shared import TABLE, option
+from ffml.base import FFMLError
+from ffml.cli._options import OUTPUT, IdArgument, Json, RunArgument, Support, To, ToTable, option
 
 
 def decide(
-    run: shared.RunArgument,
+    run: RunArgument,
     people: Annotated[str, typer.Argument(help="People: a table or a database.", metavar="TABLE")],
     task: Annotated[
         str | None,
-        option(TABLE, "What period or population they are of. (default: by the run's column)"),
+        option(
+            None,
+            "What period or population they are of. (default: by the run's column)",
+            metavar="NAME",
+        ),
     ] = None,
-    query: Annotated[str | None, option(TABLE, "SQL query for people.", metavar="SQL")] = None,
-    support: shared.Support = None,
-    out: Annotated[Path | None, typer.Option(help="Also write them: .csv or .parquet.")] = None,
-    to: shared.To = None,
-    table: shared.ToTable = "decisions",
-    json_output: shared.Json = False,
+    query: Annotated[str | None, option(None, "SQL query for people.", metavar="SQL")] = None,
+    support: Support = None,
+    out: Annotated[
+        Path | None, option(OUTPUT, "Also write them: .csv or .parquet.", metavar="FILE")
+    ] = None,
+    to: To = None,
+    table: ToTable = "decisions",
+    json_output: Json = False,
 ) -> None:
-    """Decide about people as they come, and write every decision to the ledger.
+    """Decide about people as they come, and keep every decision.
 
     Whoever was decided about in the same task before gets the same decision again.
     """
@@ -52,16 +58,22 @@ def decide(
 
 
 def report(
-    run: shared.RunArgument,
+    run: RunArgument,
     out: Annotated[
-        Path | None, typer.Option(help="Where to write the page. (default: the run's folder)")
+        Path | None,
+        option(None, "Where to write the page. (default: the run's folder)", metavar="FILE"),
     ] = None,
     beside: Annotated[
         list[str] | None,
-        typer.Option(help="Another run about the same people, to be shown beside this one."),
+        option(
+            None, "Another run about the same people, to be shown beside this one.", metavar="RUN"
+        ),
     ] = None,
 ) -> None:
-    """Write the report of a run, and its other files if they are missing or stale."""
+    """Write the report of a run.
+
+    Its other files are written too if they are missing or stale.
+    """
     from ffml.runs import open_run
 
     others = [open_run(one, write=False) for one in beside or ()]
@@ -69,14 +81,21 @@ def report(
 
 
 def verify(
-    run: shared.RunArgument,
+    run: RunArgument,
     head: Annotated[
         str | None,
-        typer.Option(help="Hash of the newest event that was noted elsewhere: is it still there?"),
+        option(
+            None,
+            "Hash of the newest event that was noted elsewhere: is it still there?",
+            metavar="HASH",
+        ),
     ] = None,
-    json_output: shared.Json = False,
+    json_output: Json = False,
 ) -> None:
-    """Find anything in a ledger that was changed, removed or added by others; exit 1 if so."""
+    """Find out whether somebody changed a ledger; exit 1 if so.
+
+    Whatever was changed, removed or added by others is listed.
+    """
     from ffml.runs import open_run
 
     found = open_run(run, write=False).verify(head)
@@ -96,7 +115,7 @@ def verify(
 
 
 def replay(
-    run: shared.RunArgument,
+    run: RunArgument,
     data: Annotated[
         str | None,
         typer.Argument(
@@ -107,7 +126,10 @@ def replay(
         ),
     ] = None,
 ) -> None:
-    """Learn everything again from the ledger; exit 0 if it ends with the same bytes, else 1."""
+    """Learn everything again from the ledger; exit 1 if it ends otherwise.
+
+    It is the same if every byte is.
+    """
     from ffml.runs import open_run
     from ffml.runtime import configure
 
@@ -119,16 +141,17 @@ def replay(
 
 
 def forget(
-    run: shared.RunArgument,
-    id: Annotated[str, typer.Argument(help="The person's id.", metavar="ID")],
+    run: RunArgument,
+    id: IdArgument,
     task: Annotated[
-        list[str] | None, typer.Option(help="Only in this task; give it again for several.")
+        list[str] | None,
+        option(None, "Only in this task; give it again for several.", metavar="NAME"),
     ] = None,
 ) -> None:
-    """Take a person's id and features out of a ledger; counts and the chain of events stay.
+    """Take a person's id and features out of a ledger.
 
-    What was learned stays learned. Rows that the learner remembers, or met lately, have no id; they
-    stay until newer ones take their place.
+    Counts and the chain of events stay, and what was learned stays learned. Rows that the learner
+    remembers, or met lately, have no id; they stay until newer ones take their place.
     """
     from ffml.runs import open_run
     from ffml.runtime import configure
@@ -139,18 +162,19 @@ def forget(
 
 
 def promote(
-    run: shared.RunArgument,
+    run: RunArgument,
     number: Annotated[
         int | None,
-        typer.Argument(help="The version. (default: always the newest)", show_default=False),
+        typer.Argument(
+            help="The version. (default: always the newest)", metavar="VERSION", show_default=False
+        ),
     ] = None,
-    back: Annotated[bool, typer.Option("--back", help="The one before that decides now.")] = False,
+    back: Annotated[bool, option(None, "The one before that decides now.", "--back")] = False,
 ) -> None:
-    """Say which version of the learner decides, and list those that can.
+    """Say which version of the learner decides.
 
-    A version that was promoted decides whatever is learned meanwhile.
+    A version that was promoted decides whatever is learned meanwhile. All that can are listed.
     """
-    from ffml.base import FFMLError
     from ffml.runs import open_run
 
     if back and number is not None:
@@ -168,12 +192,15 @@ def promote(
 
 
 def upgrade(
-    run: Annotated[Path, typer.Argument(help="Folder of a run of ffml 0.2.", show_default=False)],
+    run: Annotated[
+        Path,
+        typer.Argument(help="Folder of a run of ffml 0.2.", metavar="DIR", show_default=False),
+    ],
 ) -> None:
-    """Turn a run of ffml 0.2 into a ledger, by playing its data again with its settings.
+    """Turn a run of ffml 0.2 into a ledger.
 
-    The old files go to the folder `old-0.2` inside. Decisions are made anew: those that were made
-    by then are in the old files.
+    Its data are played again with its settings. The old files go to the folder `old-0.2` inside.
+    Decisions are made anew: those that were made by then are in the old files.
     """
     from ffml.runs.upgrading import OLD, later_tasks, upgrade_run
     from ffml.runtime import configure
@@ -190,3 +217,29 @@ def upgrade(
             f"{len(later)} tasks came with later tables ({', '.join(later[:3])}…); give these "
             "tables again with `ffml update`"
         )
+
+
+def export(
+    run: RunArgument,
+    mlflow: Annotated[
+        Path | None, option(None, "A new folder: a model for MLflow's servers.", metavar="DIR")
+    ] = None,
+) -> None:
+    """Write the version that decides as a model for MLflow.
+
+    What MLflow's server decides is not in the ledger: rates and alarms do not know of it.
+    """
+    from ffml.runs import open_run
+    from ffml.runtime import configure
+    from ffml.scoring.pyfunc import write_pyfunc
+
+    if mlflow is None:
+        raise FFMLError("say where to write it: --mlflow FOLDER")
+    configure(devices=1)
+    opened = open_run(run, write=False)
+    model = opened.model()
+    folder = write_pyfunc(model, mlflow)
+    typer.echo(
+        f"version {model.version} of {opened.store.name}: {folder} "
+        f"(mlflow models serve -m {folder} --env-manager local)"
+    )

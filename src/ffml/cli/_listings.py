@@ -1,13 +1,14 @@
 """``ffml datasets``, ``ffml methods`` and ``ffml notions``: what there is."""
 
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
 
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+from ffml.cli._options import Json
 
 
-def datasets(json_output: JSON = False) -> None:
+def datasets(json_output: Json = False) -> None:
     """List the data sets with their tasks and sizes."""
     from ffml.datasets import DATASETS
 
@@ -33,11 +34,13 @@ def datasets(json_output: JSON = False) -> None:
 def methods(
     name: Annotated[
         str | None,
-        typer.Argument(help="A method, a part, a model or a wrapper: list its settings."),
+        typer.Argument(
+            help="A method, a part, a model or a wrapper: list its settings.", metavar="NAME"
+        ),
     ] = None,
-    json_output: JSON = False,
+    json_output: Json = False,
 ) -> None:
-    """List methods, their parts, models and wrappers; or the settings of one of them."""
+    """List methods, their parts, models and wrappers, or the settings of one."""
     from ffml.cli._catalogue import everything, first_line, settings_of
 
     if name is not None:
@@ -50,8 +53,8 @@ def methods(
     _listing("What a run is put together from; ffml methods NAME lists settings", rows, json_output)
 
 
-def notions(json_output: JSON = False) -> None:
-    """List what `ffml run --notion` can ask not to differ between groups."""
+def notions(json_output: Json = False) -> None:
+    """List what can be asked not to differ between groups."""
     from ffml.cli._catalogue import first_line
     from ffml.problem.notions import CONSTRAINTS
 
@@ -90,14 +93,9 @@ def _listing(title: str, rows: list[dict[str, Any]], as_json: bool) -> None:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for name in rows[0]:
-        number = isinstance(rows[0][name], int)
-        table.add_column(name, justify="right" if number else "left", overflow="fold")
-    for row, following in zip(rows, [*rows[1:], rows[-1]], strict=True):
-        cells = [f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()]
-        kinds = row.get("kind"), following.get("kind")
-        table.add_row(*cells, end_section=kinds[0] != kinds[1])
-    Console().print(table, markup=False)
+    from ffml.cli._table import table
+
+    kinds = [row.get("kind") for row in rows]
+    ends = [i for i, (kind, after) in enumerate(pairwise(kinds)) if kind != after]
+    Console().print(table(rows, title, left=len(rows[0]), end_after=ends))

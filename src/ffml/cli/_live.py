@@ -5,7 +5,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from ffml.base import Stream, Task
 from ffml.metrics.phrases import asked_words
@@ -19,6 +26,20 @@ HEADER = (
     f"{'round':>5}  {'task':<20} {'judged':>6}  {'DP':>5} {'(ceil)':>7}  {'EO':>5} {'(ceil)':>7}  "
     f"{'bal.ac':>6} "
 )
+
+
+def bar_on(console: Console, what: str, *times: ProgressColumn) -> Progress:
+    """Return a progress bar for a terminal; on a pipe there is none."""
+    return Progress(
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn(f"{what} ·"),
+        *times,
+        TextColumn("· {task.description}", markup=False),
+        console=console,
+        transient=True,
+        disable=console.quiet or not console.is_terminal,
+    )
 
 
 class Live:
@@ -44,16 +65,8 @@ class Live:
         self.console, self.session, self.stream = console, session, stream
         self.total, self.short = total, short
         self._warned: set[str] = set()  # columns that were warned of in the round before
-        self.progress = Progress(
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("rounds · {task.description} ·"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            TextColumn("left"),
-            console=console,
-            transient=True,
-            disable=console.quiet or not console.is_terminal,
-        )
+        left = TimeRemainingColumn(elapsed_when_finished=True)
+        self.progress = bar_on(console, "rounds", left, TextColumn("left"))
 
     def __enter__(self) -> Self:
         if not self.short:

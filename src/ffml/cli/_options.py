@@ -1,220 +1,272 @@
-"""``ffml run``: its options, and what they say together."""
+"""Options that several commands share, and what they give together."""
 
-import re
-import shlex
-import sys
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import HOW, OUTPUT, option
 
-WHAT = "What is wanted"
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TABLE = "Your own table (usual names of columns need not be said)"
+WHAT = "What is asked"
+POLICY = "Who is approved (one of these)"
+HOW = "How to learn"
+OUTPUT = "Output"
+WORDS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}  # of a value, where an option has none
 
 
-def run(
-    context: typer.Context,
-    data: Annotated[str | None, shared.data_argument()] = None,
-    notion: Annotated[
+def option(panel: str | None, text: str, *names: str, **more: Any) -> Any:
+    """Declare one option in its group."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
+
+
+def data_argument(databases: bool = True) -> Any:
+    """Declare the argument that says what to learn from."""
+    more = ", or a database: sqlite:///FILE, postgresql://… (with --query)" if databases else ""
+    text = f"A data set (see `ffml datasets`), a table (.csv, .parquet, a folder of them){more}."
+    return typer.Argument(help=text, show_default=False, metavar="DATA")
+
+
+RunArgument = Annotated[
+    str, typer.Argument(help="A run: its folder or address.", metavar="RUN", show_default=False)
+]
+IdArgument = Annotated[
+    str, typer.Argument(help="The person's id.", metavar="ID", show_default=False)
+]
+Decision = Annotated[
+    str | None, option(TABLE, "Column with what was decided: two values.", metavar="COLUMN")
+]
+PositiveDecision = Annotated[
+    str | None, option(TABLE, "The favourable decision, such as yes.", metavar="VALUE")
+]
+Sensitive = Annotated[
+    list[str] | None,
+    option(TABLE, "Column with groups to compare; give it again for several.", metavar="COLUMN"),
+]
+TaskColumn = Annotated[
+    str | None,
+    option(TABLE, "Column that says which rows belong together: month, …", metavar="COLUMN"),
+]
+Time = Annotated[
+    str | None,
+    option(
+        TABLE, "Column of dates: tasks are its periods, played in time order.", metavar="COLUMN"
+    ),
+]
+By = Annotated[
+    str | None,
+    option(TABLE, "How long a period is: day, week, month, quarter or year.", metavar="UNIT"),
+]
+Query = Annotated[
+    str | None,
+    option(
+        TABLE,
+        "SQL query whose rows are the table. Without DATA it asks $FFML_SQL_URL.",
+        metavar="SQL",
+    ),
+]
+Plugin = Annotated[
+    list[Path] | None,
+    option(
+        HOW,
+        "Python file with a method, wrapper, notion, model or data set of your own; give it again "
+        "for several.",
+        metavar="FILE",
+    ),
+]
+Jobs = Annotated[
+    int | None, option(OUTPUT, "Processes at a time. (default: one for each core)", metavar="N")
+]
+Backend = Annotated[
+    str | None,
+    option(
+        OUTPUT,
+        "Compute on a cluster instead: ray or dask, found by $RAY_ADDRESS or "
+        "$DASK_SCHEDULER_ADDRESS.",
+        metavar="ENGINE",
+    ),
+]
+Support = Annotated[
+    str | None,
+    option(None, "Labelled rows of the same population: adapt to them first.", metavar="TABLE"),
+]
+To = Annotated[
+    str | None,
+    option(
+        OUTPUT,
+        "Also write the decisions to a database: sqlite:///… or postgresql://…",
+        metavar="ADDRESS",
+    ),
+]
+ToTable = Annotated[
+    str,
+    option(
+        OUTPUT,
+        "The table there; rows are added to it. (default: decisions)",
+        "--table",
+        metavar="NAME",
+    ),
+]
+Json = Annotated[bool, option(OUTPUT, "Print the result as JSON.", "--json")]
+
+
+class Columns(NamedTuple):
+    """What the columns of a person's own table are."""
+
+    label: Annotated[
+        str | None, option(TABLE, "Column to predict: two values.", metavar="COLUMN")
+    ] = None
+    positive: Annotated[
+        str | None, option(TABLE, "The label's favourable value, such as yes.", metavar="VALUE")
+    ] = None
+    sensitive: Sensitive = None
+    task: TaskColumn = None
+    time: Time = None
+    by: By = None
+    drop: Annotated[
         list[str] | None,
+        option(TABLE, "Column to leave out; give it again for several.", metavar="COLUMN"),
+    ] = None
+
+    def split(
+        self, texts: list[str] | None, query: str | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the settings of ``--set``, and the options of the data."""
+        from ffml.cli.values import parse_settings
+        from ffml.recipe.configfile import split_data
+
+        settings, options = split_data(parse_settings(texts or ()))
+        return settings, options | {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in (self._asdict() | {"query": query}).items()
+            if value not in (None, [])
+        }
+
+
+class Policy(NamedTuple):
+    """Who is decided favourably."""
+
+    approve: Annotated[
+        float | None,
         option(
-            WHAT,
-            "What must not differ between groups (see `ffml notions`); give it again for "
-            "several. (default: demographic-parity)",
-            metavar="NAME",
+            POLICY, "Share of favourable decisions: 0.8 approves 80 of 100 people.", metavar="SHARE"
         ),
-    ] = None,
+    ] = None
+    cost: Annotated[
+        float | None,
+        option(
+            POLICY,
+            "What a wrong refusal costs, in wrong approvals: 5, or 0.2 if a wrong approval costs 5 "
+            "wrong refusals.",
+        ),
+    ] = None
+    threshold: Annotated[
+        str | None,
+        option(
+            POLICY,
+            "labels (as many approvals as favourable labels are expected; the default), accuracy, "
+            "balanced (errors at both labels count the same), or the least probability.",
+            metavar="WHAT",
+        ),
+    ] = None
+
+    def asked(self) -> str | None:
+        """Return the one policy that is asked for."""
+        from ffml.recipe.policy import policy_of
+
+        return policy_of(self._asdict())
+
+
+class Limits(NamedTuple):
+    """What is asked of decisions that were made."""
+
     max_gap: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "By how much it may differ: 0.05 is 5 points; none asks for no fairness. One for all "
-            "notions, or one for each. (default: 0.05)",
-            metavar="GAP",
-        ),
-    ] = None,
+        float | None,
+        option(WHAT, "Largest gap between any two groups' rates (0.05: 5 points).", metavar="GAP"),
+    ] = None
     min_ratio: Annotated[
-        list[str] | None,
+        float | None,
+        option(WHAT, "Smallest share of the highest rate that the lowest is.", metavar="RATIO"),
+    ] = None
+    notion: Annotated[
+        str | None,
         option(
             WHAT,
-            "In place of --max-gap: what share of the higher rate of favourable decisions the "
-            "lower one is at least. 0.8 is the four-fifths rule.",
-            metavar="RATIO",
+            "Whom these two compare: demographic-parity (everybody; the default), "
+            "equal-opportunity or equalized-odds.",
+            metavar="NOTION",
         ),
-    ] = None,
-    decide_with_groups: Annotated[
-        bool | None,
-        option(
-            WHAT,
-            "People's groups are known when they are decided about, and each group has a threshold "
-            "of its own. Not lawful everywhere; without, no decision looks at a group.",
-        ),
-    ] = None,
-    approve: shared.Approve = None,
-    cost: shared.Cost = None,
-    threshold: shared.Threshold = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    sensitive: shared.Sensitive = None,
-    task: shared.TaskColumn = None,
-    time: shared.Time = None,
-    by: shared.By = None,
-    drop: shared.Drop = None,
-    query: shared.Query = None,
-    method: Annotated[
-        str | None,
-        option(
-            HOW,
-            "How to learn; see `ffml methods`. (default: leader; with --preset paper: ffml)",
-            metavar="NAME",
-        ),
-    ] = None,
-    wrappers: Annotated[
-        list[str] | None,
-        option(
-            HOW,
-            "Add a correction to the method, such as evened; give it again for several. `none` "
-            "takes away those of the preset.",
-            "--with",
-            metavar="WRAPPER",
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        option(
-            HOW,
-            "Named settings: default, or paper (as published, slow). (default: default)",
-            metavar="NAME",
-        ),
-    ] = None,
-    settings: shared.Settings = None,
-    plugin: shared.Plugin = None,
-    out: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "Folder of the run, or postgresql://user@host/database?run=name. (default: "
-            "runs/DATA-METHOD-SEED)",
-            metavar="DIR",
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool, option(OUTPUT, "Replace the run in that folder.", "--overwrite")
-    ] = False,
-    keep_features: Annotated[
-        bool,
-        option(
-            OUTPUT, "Keep everybody's features in the ledger, not ids alone.", "--keep-features"
-        ),
-    ] = False,
-    config: Annotated[
-        Path | None,
-        option(
-            OUTPUT,
-            "Settings from a .toml or .json file, or from a run's config.json.",
-            metavar="FILE",
-        ),
-    ] = None,
-    resume: Annotated[
-        str | None,
-        option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
-    ] = None,
-    quiet: shared.Quiet = False,
-    json_output: shared.Json = False,
-) -> None:
-    """Learn from one population after another, and write a report about the gaps between groups.
+    ] = None
+    min_dp: Annotated[
+        float | None, option(WHAT, "As --min-ratio, of everybody.", metavar="RATIO")
+    ] = None
+    min_eo: Annotated[
+        float | None, option(WHAT, "As --min-ratio, of those of each label.", metavar="RATIO")
+    ] = None
 
-    [bold]Examples:[/bold] ffml run adult --max-gap 0.02
 
-    ffml run loans.csv --label approved --positive yes --sensitive sex --time date --by month
-    """
-    from ffml.cli._run import resume_stream, run_stream
+class Output(NamedTuple):
+    """How much is printed."""
 
-    if resume is not None:
-        _refuse_settings(context)
-        resume_stream(resume, data=data, quiet=quiet, as_json=json_output)
-        return
-    from ffml.cli.values import parse_bounds
-    from ffml.recipe.configfile import Written, read_config
-    from ffml.recipe.policy import policy_of
-    from ffml.recipe.sources import find_data
+    quiet: Annotated[bool, option(OUTPUT, "Print nothing but errors.", "--quiet", "-q")] = False
+    json_output: Json = False
 
-    plugins = _plugins(plugin) if plugin or config else {}
-    written = read_config(config) if config else Written()
-    given, options = shared.split_options(
-        settings,
-        label=label,
-        positive=positive,
-        sensitive=sensitive,
-        task=task,
-        time=time,
-        by=by,
-        drop=drop,
-        query=query,
+    def console(self, what: str, address: str = "", leads: bool = True) -> "Console":
+        """Say what is begun, before the seconds that JAX takes to start."""
+        from rich.console import Console
+        from rich.markup import escape
+
+        from ffml.border import public_address
+
+        console = Console(stderr=self.json_output, quiet=self.quiet or not leads)
+        named = f" [bold]{escape(public_address(address))}[/bold]" if address else ""
+        console.print(f"[bold]ffml[/bold] · starting JAX and {what}{named} …")
+        return console
+
+
+def refuse_below_one(**numbers: int | None) -> None:
+    """Refuse numbers of things that are less than one."""
+    for name, value in numbers.items():
+        if value is not None and value < 1:
+            raise FFMLError(f"--{name.replace('_', '-')} must be >= 1, got {value}")
+
+
+def flat(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take each option of a group (a named tuple) as an option of its own."""
+    signature = inspect.signature(command, eval_str=True)
+    groups: dict[str, Any] = {}
+    parameters: dict[str, tuple[Any, Any]] = {}  # name -> annotation and default
+    for name, parameter in signature.parameters.items():
+        kind = parameter.annotation
+        if fields := getattr(kind, "_field_defaults", None):
+            groups[name] = kind
+            hints = get_type_hints(kind, include_extras=True)
+            parameters |= {field: (hints[field], default) for field, default in fields.items()}
+        else:
+            parameters[name] = (kind, parameter.default)
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(*(given.pop(field) for field in group._fields))
+        command(**given)
+
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=value)
+            for name, (kind, value) in parameters.items()
+        ]
     )
-    found = find_data(data or written.data, {**written.data_options, **options})
-    policy = policy_of({"approve": approve, "cost": cost, "threshold": threshold})
-    own: dict[str, Any] = {"notions": notion, "method": method, "policy": policy}
-    own["decide_with_groups"] = decide_with_groups
-    for name, value in own.items():
-        if value not in (None, []):
-            given[name] = tuple(value) if isinstance(value, list) else value
-    if plugins:
-        given["plugins"] = {**written.settings.get("plugins", {}), **plugins}
-    if max_gap:
-        given["max_gap"] = parse_bounds("--max-gap", max_gap, "0.05")
-    if min_ratio:
-        given["min_ratio"] = parse_bounds("--min-ratio", min_ratio, "0.8")
-    run_stream(
-        found,
-        written.settings,
-        given,
-        wrappers=wrappers or (),
-        preset=preset or (None if written.is_run else "default"),
-        out=out,
-        overwrite=overwrite,
-        keep_features=keep_features,
-        quiet=quiet,
-        as_json=json_output,
-        command=_command(sys.argv[1:]),
-    )
-
-
-def _plugins(files: list[Path] | None) -> dict[str, str]:
-    """Load plug-ins, here or next from a file: JAX is set up before they can touch it."""
-    from ffml.cli._together import is_distributed
-    from ffml.recipe.plugins import load_plugins
-    from ffml.runtime import configure
-
-    if not is_distributed():
-        configure()
-    return load_plugins(files or ())
-
-
-def _command(words: Sequence[str]) -> str:
-    """Return the command as typed, but for what addresses keep secret.
-
-    >>> _command(["run", "loans.csv", "--out=postgresql://ann:secret@db/credit?run=loans"])
-    "ffml run loans.csv '--out=postgresql://db/credit?run=loans'"
-    """
-    from ffml.border import public_address
-
-    parts = (re.fullmatch("(--[a-z-]+=)?(.*)", word, re.DOTALL) for word in words)
-    public = [(part[1] or "") + public_address(part[2]) for part in parts if part]
-    return shlex.join(["ffml", *public])
-
-
-def _refuse_settings(context: typer.Context) -> None:
-    """A resumed run has its settings already."""
-    named = {"wrappers": "with", "settings": "set", "max_gap": "max-gap", "min_ratio": "min-ratio"}
-    allowed = {"data", "resume", "quiet", "json_output"}
-    for name in (name for name in context.params if name not in allowed):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise FFMLError(
-                f"--resume goes on with the run's own settings; leave out --{named.get(name, name)}"
-            )
+    for kind, _ in parameters.values():
+        for info in getattr(kind, "__metadata__", ()):
+            if isinstance(info, OptionInfo) and info.metavar is None:
+                parts = get_args(kind.__origin__) or (kind.__origin__,)
+                info.metavar = next((WORDS[part] for part in parts if part in WORDS), "TEXT")
+    return call

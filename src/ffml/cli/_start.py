@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ffml.base import FFMLError
+from ffml.cli._options import option
 from ffml.cli._settings_file import Answers, settings_text
 
 if TYPE_CHECKING:
@@ -23,13 +24,15 @@ def start(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Where to write the settings. (default: TABLE's name with .toml)",
-            show_default=False,
+        option(
+            None, "Where to write the settings. (default: TABLE's name with .toml)", metavar="FILE"
         ),
     ] = None,
 ) -> None:
-    """Ask a few questions about a table, and write the settings of a run with comments."""
+    """Ask a few questions about a table, and write a run's settings.
+
+    They go to a file with comments, which `ffml run --config` reads.
+    """
     from ffml.tables import look, open_table
 
     path = out or Path(f"{Path(table).name.split('.')[0] or 'table'}.toml")

@@ -1,4 +1,4 @@
-"""Commands on your own tables and on finished runs: ``inspect``, ``predict``, ``check``."""
+"""``ffml inspect``, ``predict`` and ``check``: what is read, and leaves no record."""
 
 import json
 from pathlib import Path
@@ -7,48 +7,47 @@ from typing import Annotated
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import option
+from ffml.cli._options import (
+    OUTPUT,
+    TABLE,
+    WHAT,
+    Columns,
+    Json,
+    Limits,
+    Policy,
+    Query,
+    RunArgument,
+    Support,
+    To,
+    ToTable,
+    data_argument,
+    option,
+)
 
 
 def inspect(
-    data: Annotated[str | None, shared.data_argument()] = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    sensitive: shared.Sensitive = None,
-    task: shared.TaskColumn = None,
-    time: shared.Time = None,
-    by: shared.By = None,
-    drop: shared.Drop = None,
-    query: shared.Query = None,
+    data: Annotated[str | None, data_argument()] = None,
+    *,
+    columns: Columns,
+    query: Query = None,
     settings: Annotated[
         list[str] | None,
         option(
-            shared.TABLE,
+            TABLE,
             "Another option of the table: data.order=COLUMN, data.date_format=DD/MM/YYYY, "
             "data.intersect=true or data.drop_missing=true.",
             "--set",
             metavar="NAME=VALUE",
         ),
     ] = None,
-    json_output: shared.Json = False,
+    json_output: Json = False,
 ) -> None:
-    """Say in plain words what a stream looks like, and what is likely wrong with it."""
+    """Say what a table looks like, and what is likely wrong with it."""
     from ffml.recipe.sources import find_data, open_stream
     from ffml.tables import describe
     from ffml.tables import inspect as inspect_stream
 
-    given, options = shared.split_options(
-        settings,
-        label=label,
-        positive=positive,
-        sensitive=sensitive,
-        task=task,
-        time=time,
-        by=by,
-        drop=drop,
-        query=query,
-    )
+    given, options = columns.split(settings, query)
     for name in given:
         raise FFMLError(f"nothing is learned here, so '{name}' has no use; leave it out")
     found = find_data(data, options)
@@ -64,45 +63,58 @@ def inspect(
 
 def predict(
     model: Annotated[
-        str, typer.Argument(help="A run's folder or address, or its model.safetensors.")
+        str,
+        typer.Argument(help="A run's folder or address, or its model.safetensors.", metavar="RUN"),
     ],
     table: Annotated[
-        str, typer.Argument(help="Rows to decide about: a table, a folder, or a database.")
+        str,
+        typer.Argument(
+            help="Rows to decide about: a table, a folder, or a database.", metavar="TABLE"
+        ),
     ],
-    out: Annotated[
-        Path, typer.Option(help="Where to write the decisions: .csv or .parquet.")
-    ] = Path("decisions.csv"),
     query: Annotated[
-        str | None, typer.Option(help="SQL query whose rows are to be decided about.")
+        str | None,
+        option(None, "SQL query whose rows are to be decided about.", metavar="SQL"),
     ] = None,
-    support: shared.Support = None,
+    support: Support = None,
     together: Annotated[
         bool,
-        typer.Option(
+        option(
+            None,
+            "These people come as one task: find prices on them, not on people met lately.",
             "--together",
-            help="These people come as one task: find prices on them, not on people met lately.",
         ),
     ] = False,
+    plugin: Annotated[
+        list[Path] | None, option(None, "Plug-in that the run was made with.", metavar="FILE")
+    ] = None,
+    *,
+    policy: Policy,
+    out: Annotated[
+        Path,
+        option(
+            OUTPUT,
+            "Where to write the decisions: .csv or .parquet. (default: decisions.csv)",
+            metavar="FILE",
+        ),
+    ] = Path("decisions.csv"),
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Column to carry over, such as an id; =1 becomes '=1 in a .csv file."),
+        option(
+            OUTPUT,
+            "Column to carry over, such as an id; =1 becomes '=1 in a .csv file.",
+            metavar="COLUMN",
+        ),
     ] = None,
-    approve: shared.Approve = None,
-    cost: shared.Cost = None,
-    threshold: shared.Threshold = None,
-    to: shared.To = None,
-    to_table: shared.ToTable = "decisions",
-    plugin: Annotated[
-        list[Path] | None, typer.Option(help="Plug-in that the run was made with.")
-    ] = None,
-    json_output: shared.Json = False,
+    to: To = None,
+    to_table: ToTable = "decisions",
+    json_output: Json = False,
 ) -> None:
-    """Decide about the rows of a table with a model that a run has learned; write no ledger.
+    """Decide about the rows of a table, and keep no record.
 
     A person gets the same decision alone and among others. See `ffml decide` to keep decisions.
     Another policy than the run's shows what it would do; nothing is learned anew.
     """
-    from ffml.recipe.policy import policy_of
     from ffml.runs.models import model_at
     from ffml.scoring import prepare
     from ffml.scoring.table import predict_table, write_decisions, write_to_database
@@ -114,13 +126,13 @@ def predict(
 
         load_plugins(plugin)
     saved = model_at(model)
-    policy = policy_of({"approve": approve, "cost": cost, "threshold": threshold})
-    if support or together or policy or not saved.decides_by_params:
+    asked = policy.asked()
+    if support or together or asked or not saved.decides_by_params:
         from ffml.runtime import configure
 
         configure(devices=1)
     source = open_data(table, query)
-    scorer = prepare(saved, source if together else None, support, policy)
+    scorer = prepare(saved, source if together else None, support, asked)
     warned: list[str] = []
     batches = predict_table(scorer, source, keep or (), warned)
     if to is not None:
@@ -148,35 +160,27 @@ def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
 
 
 def check(
-    run: shared.RunArgument,
-    max_gap: shared.MaxGap = None,
-    min_ratio: shared.MinRatio = None,
-    notion: shared.Notion = None,
-    min_dp: shared.MinDp = None,
-    min_eo: shared.MinEo = None,
+    run: RunArgument,
+    *,
+    limits: Limits,
     max_violation: Annotated[
-        float | None, typer.Option(help="Largest mean of max(|gap| - ε, 0) over the rounds.")
+        float | None, option(WHAT, "Largest mean of max(|gap| - ε, 0) over the rounds.")
     ] = None,
     allow_unfinished: Annotated[
-        bool, typer.Option("--allow-unfinished", help="Judge a run by the rounds that it has.")
+        bool, option(WHAT, "Judge a run by the rounds that it has.", "--allow-unfinished")
     ] = False,
-    json_output: shared.Json = False,
+    json_output: Json = False,
 ) -> None:
-    """Gate a pipeline: exit 0 if met, 1 violated, 2 misused, 3 unfinished or too little data.
+    """Check a run's gaps for a pipeline, which reads the exit code.
 
-    Without a limit, what the run was asked for is checked.
+    0: what was asked is met; 1: it is violated; 2: the command is wrong; 3: the run is unfinished,
+    or has too little data. Without a limit, what the run was asked for is checked.
     """
     from ffml.audit.gate import EXIT_CODES, to_document, verdict
     from ffml.runs import open_run
 
     findings = open_run(run, write=False).check(
-        max_gap=max_gap,
-        min_ratio=min_ratio,
-        notion=notion,
-        min_dp=min_dp,
-        min_eo=min_eo,
-        max_violation=max_violation,
-        allow_unfinished=allow_unfinished,
+        **limits._asdict(), max_violation=max_violation, allow_unfinished=allow_unfinished
     )
     if json_output:
         typer.echo(json.dumps(to_document(findings), indent=2))

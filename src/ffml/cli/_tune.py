@@ -7,23 +7,31 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import OUTPUT, option
+from ffml.cli._options import (
+    OUTPUT,
+    Backend,
+    Columns,
+    Output,
+    Plugin,
+    data_argument,
+    option,
+    refuse_below_one,
+)
 
 WHAT, HOW = "What to try", "How to choose"
 
 
 def tune(
-    data: Annotated[str, shared.data_argument(databases=False)],
+    data: Annotated[str, data_argument(databases=False)],
     method: Annotated[
         str,
         option(
             WHAT,
             "Whose settings to try, with wrappers and settings of its own: 'ffml with=evened'; see "
             "`ffml methods`. (default: ffml)",
+            metavar="NAME",
         ),
     ] = "ffml",
     space: Annotated[
@@ -32,6 +40,7 @@ def tune(
             WHAT,
             "Values by name: default (a modest grid), or paper (its ranges). (default: default, or "
             "none with --grid)",
+            metavar="NAME",
         ),
     ] = None,
     grid: Annotated[
@@ -63,7 +72,11 @@ def tune(
     ] = None,
     preset: Annotated[
         str | None,
-        option(WHAT, "Where other settings come from: default or paper. (default: the space's)"),
+        option(
+            WHAT,
+            "Where other settings come from: default or paper. (default: the space's)",
+            metavar="NAME",
+        ),
     ] = None,
     target_dp: Annotated[
         float, option(HOW, "DP/ceiling that a setting should reach. (default: 0.99)")
@@ -72,46 +85,45 @@ def tune(
         float, option(HOW, "EO/ceiling that a setting should reach. (default: 0.97)")
     ] = 0.97,
     seeds: Annotated[
-        str | None, option(HOW, "Such as 100-104; not those of tables, 0-99. (default: 100-104)")
+        str | None,
+        option(
+            HOW, "Such as 100-104; not those of tables, 0-99. (default: 100-104)", metavar="SEEDS"
+        ),
     ] = None,
     min_validation: Annotated[
         int | None,
         option(HOW, "Rounds judged on fewer rows do not count. (default: 50; crime: 10)"),
     ] = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    sensitive: shared.Sensitive = None,
-    task: shared.TaskColumn = None,
-    drop: shared.Drop = None,
-    plugin: shared.Plugin = None,
+    *,
+    columns: Columns,
+    plugin: Plugin = None,
     chunk: Annotated[
         int | None,
         option(OUTPUT, "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"),
     ] = None,
-    backend: shared.Backend = None,
+    backend: Backend = None,
     out: Annotated[
         Path | None,
-        option(OUTPUT, "Folder for results; finished ones are kept. (default: tune/DATA)"),
+        option(
+            OUTPUT,
+            "Folder for results; finished ones are kept. (default: tune/DATA)",
+            metavar="DIR",
+        ),
     ] = None,
-    quiet: shared.Quiet = False,
-    json_output: shared.Json = False,
+    output: Output,
 ) -> None:
-    """Try many settings and choose one, on seeds and rounds that no table reports.
+    """Try many settings, and choose one.
+
+    They are tried on seeds and rounds that no table reports.
 
     [bold]Example:[/bold] ffml tune adult --grid max_gap=0,0.02,0.05 --grid inner.lr=0.03,0.1,0.3
     """
     for name, target in (("target-dp", target_dp), ("target-eo", target_eo)):
         if not 0 < target <= 1.2:  # above 1: to be safe on unlucky seeds
             raise FFMLError(f"--{name} must be above 0 and at most 1.2, got {target:g}")
-    for name, least in (("chunk", chunk), ("min-validation", min_validation), ("random", random)):
-        if least is not None and least < 1:
-            raise FFMLError(f"--{name} must be >= 1, got {least}")
-    console = Console(stderr=json_output, quiet=quiet)
-    console.print(
-        f"[bold]ffml[/bold] · starting JAX and loading [bold]{shared.shown(str(data))}[/bold] …"
-    )
-    from ffml.cli.comparing_view import watched
-    from ffml.cli.tuning_view import show_best, verdict
+    refuse_below_one(chunk=chunk, min_validation=min_validation, random=random)
+    console = output.console("loading", data)
+    from ffml.cli._studies import choice_in_words, show_best, watched
     from ffml.cli.values import parse_grid, parse_seeds, parse_variant
     from ffml.recipe.plain import to_json
     from ffml.recipe.plugins import load_plugins
@@ -121,14 +133,9 @@ def tune(
 
     configure()  # before settings are checked, for which learners are built
     plugins = load_plugins(plugin or ())
-    given, roles = shared.split_options(
-        settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop
-    )
-    table, variant, rule = (
-        find_table(data, roles),
-        parse_variant(method),
-        Rule(target_dp, target_eo),
-    )
+    given, roles = columns.split(settings)
+    table, variant = find_table(data, roles), parse_variant(method)
+    rule = Rule(target_dp, target_eo)
     out = out or Path("tune") / Path(table.data).stem
     search = plan_space(
         table.data,
@@ -152,10 +159,10 @@ def tune(
         command=shlex.join(["ffml", *sys.argv[1:]]),
         watch=partial(watched, console),
     )
-    if json_output:
+    if output.json_output:
         typer.echo(to_json(tuned.document), nl=False)
     show_best(console, search, tuned.table)
-    console.print(verdict(tuned.document), highlight=False, soft_wrap=True)
+    console.print(choice_in_words(tuned.document), highlight=False, soft_wrap=True)
     console.print(f"Rule: {rule}", highlight=False, soft_wrap=True)
     console.print(
         f"All settings: {out / 'settings.csv'}   (trade-off: {out / 'trade-off.svg'})\n"

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import OUTPUT, option
+from ffml.cli._options import OUTPUT, Backend, Jobs, Output, option, refuse_below_one
 
 if TYPE_CHECKING:
     from ffml.research.reproduce import Reproduction, Setting
 
-HOW = "How thoroughly (less than the paper's setting is said on every output)"
+HOW = "How thoroughly (every output says what is less than in the paper)"
 
 
 def reproduce(
@@ -34,10 +32,16 @@ def reproduce(
         option(HOW, "Few repeats, iterations and tasks: minutes instead of weeks.", "--quick"),
     ] = False,
     protocol: Annotated[
-        str, option(HOW, "paper, or clean: no synthetic rows. (default: paper)")
+        str,
+        option(HOW, "paper, or clean: no synthetic rows. (default: paper)", metavar="NAME"),
     ] = "paper",
     seeds: Annotated[
-        str | None, option(HOW, "Such as 0-4 or 0,1,2. (default: paper 0-9, clean 0-4, quick 0-1)")
+        str | None,
+        option(
+            HOW,
+            "Such as 0-4 or 0,1,2. (default: paper 0-9, clean 0-4, quick 0-1)",
+            metavar="SEEDS",
+        ),
     ] = None,
     iterations: Annotated[
         int | None, option(HOW, "Iterations a round, of all methods. (default: the preset's)")
@@ -53,35 +57,38 @@ def reproduce(
     rounds: Annotated[
         int | None, option(HOW, "The first so many tasks of a stream. (default: all)")
     ] = None,
-    jobs: shared.Jobs = None,
-    backend: shared.Backend = None,
+    jobs: Jobs = None,
+    backend: Backend = None,
     out: Annotated[
-        Path, option(OUTPUT, "Folder for everything; finished runs are kept. (default: reproduce)")
+        Path,
+        option(
+            OUTPUT,
+            "Folder for everything; finished runs are kept. (default: reproduce)",
+            metavar="DIR",
+        ),
     ] = Path("reproduce"),
     list_items: Annotated[
         bool, option(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
     ] = False,
-    quiet: shared.Quiet = False,
-    json_output: shared.Json = False,
+    *,
+    output: Output,
 ) -> None:
-    """Make the paper's tables and figures; a stopped reproduction goes on where it was.
+    """Make the paper's tables and figures.
+
+    What was stopped goes on where it was.
 
     [bold]Example:[/bold] ffml reproduce table2 figure5 --quick
     """
     start = time.perf_counter()
-    from rich.console import Console
-
-    console = Console(stderr=json_output, quiet=quiet)
-    console.print("[bold]ffml[/bold] · starting JAX and checking what to make …")
-    from ffml.cli.comparing_view import watched
+    console = output.console("checking what to make")
+    from ffml.cli._studies import watched
     from ffml.cli.values import parse_seeds
     from ffml.recipe.plain import to_json
     from ffml.research.reproduce import QUICK, Reproduction, Setting, duration
     from ffml.runtime import configure
 
     configure(devices=1)
-    if jobs is not None and jobs < 1:
-        raise FFMLError(f"--jobs must be >= 1, got {jobs}")
+    refuse_below_one(jobs=jobs)
     given: dict[str, Any] = {
         "seeds": tuple(dict.fromkeys(parse_seeds(seeds))) if seeds is not None else None,
         "iterations": iterations,
@@ -92,11 +99,11 @@ def reproduce(
     setting = replace(QUICK if quick else Setting(), protocol=protocol, **given)
     made = Reproduction(items or [], setting, out)
     if list_items:
-        _list(made, json_output)
+        _list(made, output.json_output)
         return
     made.compute(workers=jobs, backend=backend, watch=partial(watched, console))
     records = made.write(shlex.join(["ffml", *sys.argv[1:]]), time.perf_counter() - start)
-    if json_output:
+    if output.json_output:
         typer.echo(to_json(records), nl=False)
     if setting.note:
         console.print(f"{setting.note[0].upper()}{setting.note[1:]}.", highlight=False)
@@ -108,8 +115,8 @@ def reproduce(
 def _list(made: "Reproduction", as_json: bool) -> None:
     """Print the items with the runs each needs."""
     from rich.console import Console
-    from rich.table import Table
 
+    from ffml.cli._table import table
     from ffml.recipe.plain import to_json
 
     rows = [
@@ -119,13 +126,8 @@ def _list(made: "Reproduction", as_json: bool) -> None:
     if as_json:
         typer.echo(to_json(rows), nl=False)
         return
-    table = Table(title="Items", title_justify="left", header_style="bold")
-    for name in rows[0]:
-        table.add_column(name, justify="right" if name == "runs" else "left")
-    for row in rows:
-        table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
     console = Console()
-    console.print(table)
+    console.print(table(rows, "Items", left=2))
     console.print(
         f"Items share runs: together they need {len(made.cells):,}. {_cost(made.setting)}",
         highlight=False,

@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import OUTPUT, option
+from ffml.cli._options import (
+    OUTPUT,
+    Backend,
+    Columns,
+    Jobs,
+    Output,
+    Plugin,
+    option,
+    refuse_below_one,
+)
 
 WHAT, HOW = "What to compare", "How to measure"
 
@@ -19,7 +25,11 @@ WHAT, HOW = "What to compare", "How to measure"
 def compare(
     data: Annotated[
         list[str] | None,
-        option(WHAT, "Data set or table; give it again for several. (default: adult, bank, crime)"),
+        option(
+            WHAT,
+            "Data set or table; give it again for several. (default: adult, bank, crime)",
+            metavar="DATA",
+        ),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -27,6 +37,7 @@ def compare(
             WHAT,
             "Method; give it again for several. Wrappers and settings of its own may follow: "
             "'ffml with=corrected,evened max_gap=0.1'. (default: all, see `ffml methods`)",
+            metavar="NAME",
         ),
     ] = None,
     settings: Annotated[
@@ -40,7 +51,8 @@ def compare(
         ),
     ] = None,
     preset: Annotated[
-        str | None, option(WHAT, "Named settings: default or paper. (default: the protocol's)")
+        str | None,
+        option(WHAT, "Named settings: default or paper. (default: the protocol's)", metavar="NAME"),
     ] = None,
     tune: Annotated[
         int | None,
@@ -53,7 +65,11 @@ def compare(
     ] = None,
     protocol: Annotated[
         str,
-        option(HOW, "clean, or paper: rotated rows, 90 % and 30 % validation. (default: clean)"),
+        option(
+            HOW,
+            "clean, or paper: rotated rows, 90 % and 30 % validation. (default: clean)",
+            metavar="NAME",
+        ),
     ] = "clean",
     seeds: Annotated[
         list[str] | None,
@@ -61,34 +77,39 @@ def compare(
             HOW,
             "Such as 0-4 or 0,1,2; again with crime=0-9 for other seeds there. "
             "(default: 0-4; paper: 0-9)",
+            metavar="SEEDS",
         ),
     ] = None,
     validation: Annotated[
         list[float] | None,
-        option(HOW, "Part of a task that judges; again for several. (default: the protocol's)"),
+        option(
+            HOW,
+            "Part of a task that judges; again for several. (default: the protocol's)",
+            metavar="SHARE",
+        ),
     ] = None,
     rounds: Annotated[int | None, option(HOW, "Stop after so many tasks. (default: all)")] = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    sensitive: shared.Sensitive = None,
-    task: shared.TaskColumn = None,
-    drop: shared.Drop = None,
-    plugin: shared.Plugin = None,
-    jobs: shared.Jobs = None,
-    backend: shared.Backend = None,
+    *,
+    columns: Columns,
+    plugin: Plugin = None,
+    jobs: Jobs = None,
+    backend: Backend = None,
     out: Annotated[
-        Path, option(OUTPUT, "Folder for results; finished ones are kept. (default: compare)")
+        Path,
+        option(
+            OUTPUT, "Folder for results; finished ones are kept. (default: compare)", metavar="DIR"
+        ),
     ] = Path("compare"),
-    quiet: shared.Quiet = False,
-    json_output: shared.Json = False,
+    output: Output,
 ) -> None:
-    """Compare methods over data sets and seeds; a stopped comparison goes on where it was.
+    """Compare methods over data sets and seeds.
+
+    A comparison that was stopped goes on where it was.
 
     [bold]Example:[/bold] ffml compare --data adult --method ffml --method fairlearn-dp --seeds 0-4
     """
-    console = Console(stderr=json_output, quiet=quiet)
-    console.print("[bold]ffml[/bold] · starting JAX and checking what to compare …")
-    from ffml.cli.comparing_view import show_tables, watched
+    console = output.console("checking what to compare")
+    from ffml.cli._studies import show_comparison, watched
     from ffml.cli.values import parse_seeds_of_data, parse_variant
     from ffml.recipe.plain import to_json
     from ffml.recipe.plugins import load_plugins
@@ -98,10 +119,9 @@ def compare(
     from ffml.studies.jobs import check_backend
 
     configure(devices=1)
+    refuse_below_one(jobs=jobs, tune=tune)
     plugins = load_plugins(plugin or ())
-    given, roles = shared.split_options(
-        settings, label=label, positive=positive, sensitive=sensitive, task=task, drop=drop
-    )
+    given, roles = columns.split(settings)
     if rounds is not None:
         given["rounds"] = rounds
     for_all, for_some = parse_seeds_of_data(seeds or ())
@@ -115,9 +135,6 @@ def compare(
         "plugins": plugins,
     }
     wanted = {name: value for name, value in wanted.items() if value is not None}
-    for name, least in (("jobs", jobs), ("tune", tune)):
-        if least is not None and least < 1:
-            raise FFMLError(f"--{name} must be >= 1, got {least}")
     watch, command = partial(watched, console), shlex.join(["ffml", *sys.argv[1:]])
     if tune is not None:
         check_backend(backend, jobs)
@@ -125,17 +142,11 @@ def compare(
             tune, out, backend=backend, command=command, watch=watch
         )
 
-    compared = compare_methods(
-        plan_on_tables(data, roles, for_some, **wanted),
-        out,
-        jobs=jobs,
-        backend=backend,
-        command=command,
-        watch=watch,
-    )
-    if json_output:
+    plan = plan_on_tables(data, roles, for_some, **wanted)
+    compared = compare_methods(plan, out, jobs=jobs, backend=backend, command=command, watch=watch)
+    if output.json_output:
         typer.echo(to_json(compared.document), nl=False)
-    show_tables(console, compared.summary)
+    show_comparison(console, compared.summary)
     console.print(compared.document["measured"], highlight=False)
     console.print(
         f"Tables: [bold]{out / 'summary.md'}[/bold]   (all rounds: {out / 'results.csv'})",

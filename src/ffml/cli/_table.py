@@ -1,0 +1,36 @@
+"""Every table at the terminal: texts on the left, numbers on the right."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+
+def table(
+    rows: Sequence[Mapping[str, Any]],
+    title: str = "",
+    *,
+    left: int = 1,
+    end_after: Sequence[int] = (),
+    **more: Any,
+) -> Table:
+    """Return a table of rows, whose names are its headings.
+
+    Args:
+        rows: from heading to text or whole number, the same headings in each.
+        title: what stands above it.
+        left: how many columns are texts; whole numbers are on the right anyway.
+        end_after: rows after which a line or space is left.
+        **more: how it looks, see `rich.table.Table`.
+    """
+    made = Table(title=escape(title), title_justify="left", header_style="bold", **more)
+    for i, (name, value) in enumerate(rows[0].items()):
+        number = i >= left or isinstance(value, int)
+        made.add_column(
+            escape(name), justify="right" if number else "left", overflow="fold", no_wrap=number
+        )
+    for i, row in enumerate(rows):
+        cells = [f"{v:,}" if isinstance(v, int) else escape(v) for v in row.values()]
+        made.add_row(*cells, end_section=i in end_after)
+    return made
