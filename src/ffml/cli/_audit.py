@@ -45,10 +45,10 @@ def audit(
     sensitive: Sensitive = None,
     label: Annotated[
         str | None,
-        option(TABLE, "Column with what turned out to be right; may be empty.", metavar="COLUMN"),
+        option(TABLE, "COLUMN", "Column with what turned out to be right; may be empty."),
     ] = None,
     positive_label: Annotated[
-        str | None, option(TABLE, "The label's favourable value, if another.", metavar="VALUE")
+        str | None, option(TABLE, "VALUE", "The label's favourable value, if another.")
     ] = None,
     task: TaskColumn = None,
     time: Time = None,
@@ -58,17 +58,16 @@ def audit(
         list[str] | None,
         option(
             TABLE,
+            "NAME=VALUE",
             "Another option of the table: data.intersect=true, data.drop_missing=true or "
             "data.date_format=DD/MM/YYYY.",
             "--set",
-            metavar="NAME=VALUE",
         ),
     ] = None,
     *,
     limits: Limits,
     out: Annotated[
-        Path | None,
-        option(OUTPUT, "Folder for report.html, audit.json and groups.csv.", metavar="DIR"),
+        Path | None, option(OUTPUT, "DIR", "Folder for report.html, audit.json and groups.csv.")
     ] = None,
     json_output: Json = False,
 ) -> None:

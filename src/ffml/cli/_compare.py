@@ -27,68 +27,66 @@ def compare(
         list[str] | None,
         option(
             WHAT,
+            "DATA",
             "Data set or table; give it again for several. (default: adult, bank, crime)",
-            metavar="DATA",
         ),
     ] = None,
     method: Annotated[
         list[str] | None,
         option(
             WHAT,
+            "NAME",
             "Method; give it again for several. Wrappers and settings of its own may follow: "
             "'ffml with=corrected,evened max_gap=0.1'. (default: all, see `ffml methods`)",
-            metavar="NAME",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
         option(
             WHAT,
+            "NAME=VALUE",
             "A setting for all methods that have it, such as num_outer_steps=20 or "
             "data.order=month; see `ffml methods NAME`.",
             "--set",
-            metavar="NAME=VALUE",
         ),
     ] = None,
     preset: Annotated[
         str | None,
-        option(WHAT, "Named settings: default or paper. (default: the protocol's)", metavar="NAME"),
+        option(WHAT, "NAME", "Named settings: default or paper. (default: the protocol's)"),
     ] = None,
     tune: Annotated[
         int | None,
         option(
             WHAT,
+            "N",
             "Choose the settings of each method and data set first: the best of N draws, on seeds "
             "and rounds that are not reported; see `ffml tune`. (default: those given)",
-            metavar="N",
         ),
     ] = None,
     protocol: Annotated[
         str,
         option(
-            HOW,
-            "clean, or paper: rotated rows, 90 % and 30 % validation. (default: clean)",
-            metavar="NAME",
+            HOW, "NAME", "clean, or paper: rotated rows, 90 % and 30 % validation. (default: clean)"
         ),
     ] = "clean",
     seeds: Annotated[
         list[str] | None,
         option(
             HOW,
+            "SEEDS",
             "Such as 0-4 or 0,1,2; again with crime=0-9 for other seeds there. "
             "(default: 0-4; paper: 0-9)",
-            metavar="SEEDS",
         ),
     ] = None,
     validation: Annotated[
         list[float] | None,
         option(
-            HOW,
-            "Part of a task that judges; again for several. (default: the protocol's)",
-            metavar="SHARE",
+            HOW, "SHARE", "Part of a task that judges; again for several. (default: the protocol's)"
         ),
     ] = None,
-    rounds: Annotated[int | None, option(HOW, "Stop after so many tasks. (default: all)")] = None,
+    rounds: Annotated[
+        int | None, option(HOW, "N", "Stop after so many tasks. (default: all)")
+    ] = None,
     *,
     columns: Columns,
     plugin: Plugin = None,
@@ -96,9 +94,7 @@ def compare(
     backend: Backend = None,
     out: Annotated[
         Path,
-        option(
-            OUTPUT, "Folder for results; finished ones are kept. (default: compare)", metavar="DIR"
-        ),
+        option(OUTPUT, "DIR", "Folder for results; finished ones are kept. (default: compare)"),
     ] = Path("compare"),
     output: Output,
 ) -> None:

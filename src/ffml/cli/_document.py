@@ -22,10 +22,7 @@ def document(
             show_default=False,
         ),
     ],
-    kind: Annotated[
-        str,
-        option(None, "ll144, ugesp, ai-act or model-card.", "--as", metavar="WHAT"),
-    ],
+    kind: Annotated[str, option(None, "WHAT", "ll144, ugesp, ai-act or model-card.", "--as")],
     decision: Decision = None,
     positive: PositiveDecision = None,
     sensitive: Sensitive = None,
@@ -34,17 +31,15 @@ def document(
         list[str] | None,
         option(
             OUTPUT,
+            "NAME=VALUE",
             "What no count tells: owner='Ann Lee', audited_on=2026-05-04, …; give it again for "
             "several. What is not given is left open.",
             "--set",
-            metavar="NAME=VALUE",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        option(
-            OUTPUT, "File: .html for print, .csv or .json; a model card also .md.", metavar="FILE"
-        ),
+        option(OUTPUT, "FILE", "File: .html for print, .csv or .json; a model card also .md."),
     ] = None,
 ) -> None:
     """Make a document to file, such as for NYC Local Law 144.

@@ -12,17 +12,13 @@ def explain(
     run: RunArgument,
     id: IdArgument,
     task: Annotated[
-        str | None, option(None, "In which task, if there are several.", metavar="NAME")
+        str | None, option(None, "NAME", "In which task, if there are several.")
     ] = None,
     person: Annotated[
         str | None,
-        option(
-            None, "Table with the person's row, if the ledger keeps no features.", metavar="FILE"
-        ),
+        option(None, "FILE", "Table with the person's row, if the ledger keeps no features."),
     ] = None,
-    most: Annotated[
-        int, option(None, "How many inputs to list. (default: 8)", min=1, metavar="N")
-    ] = 8,
+    most: Annotated[int, option(None, "N", "How many inputs to list. (default: 8)", min=1)] = 8,
     json_output: Json = False,
 ) -> None:
     """Say which inputs moved one person's score most.

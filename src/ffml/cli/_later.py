@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ffml.cli._options import Output, RunArgument, option
+from ffml.cli._options import Output, RunArgument, flag, option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,16 +27,15 @@ def update(
         ),
     ] = None,
     query: Annotated[
-        str | None,
-        option(NEW, "SQL query whose rows are new. (default: the run's own)", metavar="SQL"),
+        str | None, option(NEW, "SQL", "SQL query whose rows are new. (default: the run's own)")
     ] = None,
     id: Annotated[
         str | None,
         option(
             NEW,
+            "COLUMN",
             "Column that names every row, so that labels find it later. (default: the run's)",
             "--id",
-            metavar="COLUMN",
         ),
     ] = None,
     *,
@@ -64,16 +63,13 @@ def label(
             metavar="TABLE",
         ),
     ],
-    query: Annotated[
-        str | None, option(NEW, "SQL query for ids and labels.", metavar="SQL")
-    ] = None,
+    query: Annotated[str | None, option(NEW, "SQL", "SQL query for ids and labels.")] = None,
     id: Annotated[
-        str | None,
-        option(NEW, "Its column of ids. (default: that of the run)", "--id", metavar="COLUMN"),
+        str | None, option(NEW, "COLUMN", "Its column of ids. (default: that of the run)", "--id")
     ] = None,
     correct: Annotated[
         bool,
-        option(
+        flag(
             NEW,
             "Take labels that contradict earlier ones as corrections; both are kept.",
             "--correct",

@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._options import OUTPUT, IdArgument, Json, RunArgument, Support, To, ToTable, option
+from ffml.cli._options import (
+    OUTPUT,
+    IdArgument,
+    Json,
+    RunArgument,
+    Support,
+    To,
+    ToTable,
+    flag,
+    option,
+)
 
 
 def decide(
@@ -17,15 +27,13 @@ def decide(
     task: Annotated[
         str | None,
         option(
-            None,
-            "What period or population they are of. (default: by the run's column)",
-            metavar="NAME",
+            None, "NAME", "What period or population they are of. (default: by the run's column)"
         ),
     ] = None,
-    query: Annotated[str | None, option(None, "SQL query for people.", metavar="SQL")] = None,
+    query: Annotated[str | None, option(None, "SQL", "SQL query for people.")] = None,
     support: Support = None,
     out: Annotated[
-        Path | None, option(OUTPUT, "Also write them: .csv or .parquet.", metavar="FILE")
+        Path | None, option(OUTPUT, "FILE", "Also write them: .csv or .parquet.")
     ] = None,
     to: To = None,
     table: ToTable = "decisions",
@@ -60,14 +68,11 @@ def decide(
 def report(
     run: RunArgument,
     out: Annotated[
-        Path | None,
-        option(None, "Where to write the page. (default: the run's folder)", metavar="FILE"),
+        Path | None, option(None, "FILE", "Where to write the page. (default: the run's folder)")
     ] = None,
     beside: Annotated[
         list[str] | None,
-        option(
-            None, "Another run about the same people, to be shown beside this one.", metavar="RUN"
-        ),
+        option(None, "RUN", "Another run about the same people, to be shown beside this one."),
     ] = None,
 ) -> None:
     """Write the report of a run.
@@ -85,9 +90,7 @@ def verify(
     head: Annotated[
         str | None,
         option(
-            None,
-            "Hash of the newest event that was noted elsewhere: is it still there?",
-            metavar="HASH",
+            None, "HASH", "Hash of the newest event that was noted elsewhere: is it still there?"
         ),
     ] = None,
     json_output: Json = False,
@@ -144,8 +147,7 @@ def forget(
     run: RunArgument,
     id: IdArgument,
     task: Annotated[
-        list[str] | None,
-        option(None, "Only in this task; give it again for several.", metavar="NAME"),
+        list[str] | None, option(None, "NAME", "Only in this task; give it again for several.")
     ] = None,
 ) -> None:
     """Take a person's id and features out of a ledger.
@@ -169,7 +171,7 @@ def promote(
             help="The version. (default: always the newest)", metavar="VERSION", show_default=False
         ),
     ] = None,
-    back: Annotated[bool, option(None, "The one before that decides now.", "--back")] = False,
+    back: Annotated[bool, flag(None, "The one before that decides now.", "--back")] = False,
 ) -> None:
     """Say which version of the learner decides.
 
@@ -193,8 +195,7 @@ def promote(
 
 def upgrade(
     run: Annotated[
-        Path,
-        typer.Argument(help="Folder of a run of ffml 0.2.", metavar="DIR", show_default=False),
+        Path, typer.Argument(help="Folder of a run of ffml 0.2.", metavar="DIR", show_default=False)
     ],
 ) -> None:
     """Turn a run of ffml 0.2 into a ledger.
@@ -222,7 +223,7 @@ def upgrade(
 def export(
     run: RunArgument,
     mlflow: Annotated[
-        Path | None, option(None, "A new folder: a model for MLflow's servers.", metavar="DIR")
+        Path | None, option(None, "DIR", "A new folder: a model for MLflow's servers.")
     ] = None,
 ) -> None:
     """Write the version that decides as a model for MLflow.

@@ -4,10 +4,9 @@ import inspect
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
-from typer.models import OptionInfo
 
 from ffml.base import FFMLError
 
@@ -19,12 +18,18 @@ WHAT = "What is asked"
 POLICY = "Who is approved (one of these)"
 HOW = "How to learn"
 OUTPUT = "Output"
-WORDS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}  # of a value, where an option has none
 
 
-def option(panel: str | None, text: str, *names: str, **more: Any) -> Any:
-    """Declare one option in its group."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
+def option(panel: str | None, word: str, text: str, *names: str, **more: Any) -> Any:
+    """Declare an option in its group, with the word that help has for its value."""
+    return typer.Option(
+        *names, help=text, metavar=word, rich_help_panel=panel, show_default=False, **more
+    )
+
+
+def flag(panel: str | None, text: str, *names: str) -> Any:
+    """Declare an option that takes no value."""
+    return option(panel, "", text, *names)
 
 
 def data_argument(databases: bool = True) -> Any:
@@ -41,98 +46,81 @@ IdArgument = Annotated[
     str, typer.Argument(help="The person's id.", metavar="ID", show_default=False)
 ]
 Decision = Annotated[
-    str | None, option(TABLE, "Column with what was decided: two values.", metavar="COLUMN")
+    str | None, option(TABLE, "COLUMN", "Column with what was decided: two values.")
 ]
 PositiveDecision = Annotated[
-    str | None, option(TABLE, "The favourable decision, such as yes.", metavar="VALUE")
+    str | None, option(TABLE, "VALUE", "The favourable decision, such as yes.")
 ]
 Sensitive = Annotated[
     list[str] | None,
-    option(TABLE, "Column with groups to compare; give it again for several.", metavar="COLUMN"),
+    option(TABLE, "COLUMN", "Column with groups to compare; give it again for several."),
 ]
 TaskColumn = Annotated[
-    str | None,
-    option(TABLE, "Column that says which rows belong together: month, …", metavar="COLUMN"),
+    str | None, option(TABLE, "COLUMN", "Column that says which rows belong together: month, …")
 ]
 Time = Annotated[
     str | None,
-    option(
-        TABLE, "Column of dates: tasks are its periods, played in time order.", metavar="COLUMN"
-    ),
+    option(TABLE, "COLUMN", "Column of dates: tasks are its periods, played in time order."),
 ]
 By = Annotated[
-    str | None,
-    option(TABLE, "How long a period is: day, week, month, quarter or year.", metavar="UNIT"),
+    str | None, option(TABLE, "UNIT", "How long a period is: day, week, month, quarter or year.")
 ]
 Query = Annotated[
     str | None,
-    option(
-        TABLE,
-        "SQL query whose rows are the table. Without DATA it asks $FFML_SQL_URL.",
-        metavar="SQL",
-    ),
+    option(TABLE, "SQL", "SQL query whose rows are the table. Without DATA it asks $FFML_SQL_URL."),
 ]
 Plugin = Annotated[
     list[Path] | None,
     option(
         HOW,
+        "FILE",
         "Python file with a method, wrapper, notion, model or data set of your own; give it again "
         "for several.",
-        metavar="FILE",
     ),
 ]
 Jobs = Annotated[
-    int | None, option(OUTPUT, "Processes at a time. (default: one for each core)", metavar="N")
+    int | None, option(OUTPUT, "N", "Processes at a time. (default: one for each core)")
 ]
 Backend = Annotated[
     str | None,
     option(
         OUTPUT,
+        "ENGINE",
         "Compute on a cluster instead: ray or dask, found by $RAY_ADDRESS or "
         "$DASK_SCHEDULER_ADDRESS.",
-        metavar="ENGINE",
     ),
 ]
 Support = Annotated[
-    str | None,
-    option(None, "Labelled rows of the same population: adapt to them first.", metavar="TABLE"),
+    str | None, option(None, "TABLE", "Labelled rows of the same population: adapt to them first.")
 ]
 To = Annotated[
     str | None,
     option(
-        OUTPUT,
-        "Also write the decisions to a database: sqlite:///… or postgresql://…",
-        metavar="ADDRESS",
+        OUTPUT, "ADDRESS", "Also write the decisions to a database: sqlite:///… or postgresql://…"
     ),
 ]
 ToTable = Annotated[
     str,
     option(
-        OUTPUT,
-        "The table there; rows are added to it. (default: decisions)",
-        "--table",
-        metavar="NAME",
+        OUTPUT, "NAME", "The table there; rows are added to it. (default: decisions)", "--table"
     ),
 ]
-Json = Annotated[bool, option(OUTPUT, "Print the result as JSON.", "--json")]
+Json = Annotated[bool, flag(OUTPUT, "Print the result as JSON.", "--json")]
 
 
 class Columns(NamedTuple):
     """What the columns of a person's own table are."""
 
-    label: Annotated[
-        str | None, option(TABLE, "Column to predict: two values.", metavar="COLUMN")
-    ] = None
+    label: Annotated[str | None, option(TABLE, "COLUMN", "Column to predict: two values.")] = None
     positive: Annotated[
-        str | None, option(TABLE, "The label's favourable value, such as yes.", metavar="VALUE")
+        str | None, option(TABLE, "VALUE", "The label's favourable value, such as yes.")
     ] = None
     sensitive: Sensitive = None
     task: TaskColumn = None
     time: Time = None
     by: By = None
     drop: Annotated[
-        list[str] | None,
-        option(TABLE, "Column to leave out; give it again for several.", metavar="COLUMN"),
+        list[str] | None, option(TABLE, "COLUMN", "Column to leave out; give it again for several.")
     ] = None
 
     def split(
@@ -155,14 +143,13 @@ class Policy(NamedTuple):
 
     approve: Annotated[
         float | None,
-        option(
-            POLICY, "Share of favourable decisions: 0.8 approves 80 of 100 people.", metavar="SHARE"
-        ),
+        option(POLICY, "SHARE", "Share of favourable decisions: 0.8 approves 80 of 100 people."),
     ] = None
     cost: Annotated[
         float | None,
         option(
             POLICY,
+            "NUMBER",
             "What a wrong refusal costs, in wrong approvals: 5, or 0.2 if a wrong approval costs 5 "
             "wrong refusals.",
         ),
@@ -171,9 +158,9 @@ class Policy(NamedTuple):
         str | None,
         option(
             POLICY,
+            "WHAT",
             "labels (as many approvals as favourable labels are expected; the default), accuracy, "
             "balanced (errors at both labels count the same), or the least probability.",
-            metavar="WHAT",
         ),
     ] = None
 
@@ -189,33 +176,31 @@ class Limits(NamedTuple):
 
     max_gap: Annotated[
         float | None,
-        option(WHAT, "Largest gap between any two groups' rates (0.05: 5 points).", metavar="GAP"),
+        option(WHAT, "GAP", "Largest gap between any two groups' rates (0.05: 5 points)."),
     ] = None
     min_ratio: Annotated[
         float | None,
-        option(WHAT, "Smallest share of the highest rate that the lowest is.", metavar="RATIO"),
+        option(WHAT, "RATIO", "Smallest share of the highest rate that the lowest is."),
     ] = None
     notion: Annotated[
         str | None,
         option(
             WHAT,
+            "NOTION",
             "Whom these two compare: demographic-parity (everybody; the default), "
             "equal-opportunity or equalized-odds.",
-            metavar="NOTION",
         ),
     ] = None
-    min_dp: Annotated[
-        float | None, option(WHAT, "As --min-ratio, of everybody.", metavar="RATIO")
-    ] = None
+    min_dp: Annotated[float | None, option(WHAT, "RATIO", "As --min-ratio, of everybody.")] = None
     min_eo: Annotated[
-        float | None, option(WHAT, "As --min-ratio, of those of each label.", metavar="RATIO")
+        float | None, option(WHAT, "RATIO", "As --min-ratio, of those of each label.")
     ] = None
 
 
 class Output(NamedTuple):
     """How much is printed."""
 
-    quiet: Annotated[bool, option(OUTPUT, "Print nothing but errors.", "--quiet", "-q")] = False
+    quiet: Annotated[bool, flag(OUTPUT, "Print nothing but errors.", "--quiet", "-q")] = False
     json_output: Json = False
 
     def console(self, what: str, address: str = "", leads: bool = True) -> "Console":
@@ -264,9 +249,4 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
             for name, (kind, value) in parameters.items()
         ]
     )
-    for kind, _ in parameters.values():
-        for info in getattr(kind, "__metadata__", ()):
-            if isinstance(info, OptionInfo) and info.metavar is None:
-                parts = get_args(kind.__origin__) or (kind.__origin__,)
-                info.metavar = next((WORDS[part] for part in parts if part in WORDS), "TEXT")
     return call

@@ -21,6 +21,7 @@ from ffml.cli._options import (
     To,
     ToTable,
     data_argument,
+    flag,
     option,
 )
 
@@ -34,10 +35,10 @@ def inspect(
         list[str] | None,
         option(
             TABLE,
+            "NAME=VALUE",
             "Another option of the table: data.order=COLUMN, data.date_format=DD/MM/YYYY, "
             "data.intersect=true or data.drop_missing=true.",
             "--set",
-            metavar="NAME=VALUE",
         ),
     ] = None,
     json_output: Json = False,
@@ -73,20 +74,19 @@ def predict(
         ),
     ],
     query: Annotated[
-        str | None,
-        option(None, "SQL query whose rows are to be decided about.", metavar="SQL"),
+        str | None, option(None, "SQL", "SQL query whose rows are to be decided about.")
     ] = None,
     support: Support = None,
     together: Annotated[
         bool,
-        option(
+        flag(
             None,
             "These people come as one task: find prices on them, not on people met lately.",
             "--together",
         ),
     ] = False,
     plugin: Annotated[
-        list[Path] | None, option(None, "Plug-in that the run was made with.", metavar="FILE")
+        list[Path] | None, option(None, "FILE", "Plug-in that the run was made with.")
     ] = None,
     *,
     policy: Policy,
@@ -94,16 +94,14 @@ def predict(
         Path,
         option(
             OUTPUT,
+            "FILE",
             "Where to write the decisions: .csv or .parquet. (default: decisions.csv)",
-            metavar="FILE",
         ),
     ] = Path("decisions.csv"),
     keep: Annotated[
         list[str] | None,
         option(
-            OUTPUT,
-            "Column to carry over, such as an id; =1 becomes '=1 in a .csv file.",
-            metavar="COLUMN",
+            OUTPUT, "COLUMN", "Column to carry over, such as an id; =1 becomes '=1 in a .csv file."
         ),
     ] = None,
     to: To = None,
@@ -164,10 +162,10 @@ def check(
     *,
     limits: Limits,
     max_violation: Annotated[
-        float | None, option(WHAT, "Largest mean of max(|gap| - ε, 0) over the rounds.")
+        float | None, option(WHAT, "NUMBER", "Largest mean of max(|gap| - ε, 0) over the rounds.")
     ] = None,
     allow_unfinished: Annotated[
-        bool, option(WHAT, "Judge a run by the rounds that it has.", "--allow-unfinished")
+        bool, flag(WHAT, "Judge a run by the rounds that it has.", "--allow-unfinished")
     ] = False,
     json_output: Json = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ffml.cli._options import OUTPUT, Backend, Jobs, Output, option, refuse_below_one
+from ffml.cli._options import OUTPUT, Backend, Jobs, Output, flag, option, refuse_below_one
 
 if TYPE_CHECKING:
     from ffml.research.reproduce import Reproduction, Setting
@@ -28,47 +28,40 @@ def reproduce(
         ),
     ] = None,
     quick: Annotated[
-        bool,
-        option(HOW, "Few repeats, iterations and tasks: minutes instead of weeks.", "--quick"),
+        bool, flag(HOW, "Few repeats, iterations and tasks: minutes instead of weeks.", "--quick")
     ] = False,
     protocol: Annotated[
-        str,
-        option(HOW, "paper, or clean: no synthetic rows. (default: paper)", metavar="NAME"),
+        str, option(HOW, "NAME", "paper, or clean: no synthetic rows. (default: paper)")
     ] = "paper",
     seeds: Annotated[
         str | None,
-        option(
-            HOW,
-            "Such as 0-4 or 0,1,2. (default: paper 0-9, clean 0-4, quick 0-1)",
-            metavar="SEEDS",
-        ),
+        option(HOW, "SEEDS", "Such as 0-4 or 0,1,2. (default: paper 0-9, clean 0-4, quick 0-1)"),
     ] = None,
     iterations: Annotated[
-        int | None, option(HOW, "Iterations a round, of all methods. (default: the preset's)")
+        int | None, option(HOW, "N", "Iterations a round, of all methods. (default: the preset's)")
     ] = None,
     tolerance: Annotated[
         float | None,
         option(
             HOW,
+            "NUMBER",
             "End a round of FFML or m-FTML once θ, λ and loss change by less than this part of "
             "themselves, such as 0.01. (default: never)",
         ),
     ] = None,
     rounds: Annotated[
-        int | None, option(HOW, "The first so many tasks of a stream. (default: all)")
+        int | None, option(HOW, "N", "The first so many tasks of a stream. (default: all)")
     ] = None,
     jobs: Jobs = None,
     backend: Backend = None,
     out: Annotated[
         Path,
         option(
-            OUTPUT,
-            "Folder for everything; finished runs are kept. (default: reproduce)",
-            metavar="DIR",
+            OUTPUT, "DIR", "Folder for everything; finished runs are kept. (default: reproduce)"
         ),
     ] = Path("reproduce"),
     list_items: Annotated[
-        bool, option(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
+        bool, flag(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
     ] = False,
     *,
     output: Output,

@@ -20,6 +20,7 @@ from ffml.cli._options import (
     Policy,
     Query,
     data_argument,
+    flag,
     option,
 )
 from ffml.cli._play import begin, resume_stream, run_stream
@@ -34,32 +35,32 @@ def run(
         list[str] | None,
         option(
             WHAT,
+            "NAME",
             "What must not differ between groups (see `ffml notions`); give it again for "
             "several. (default: demographic-parity)",
-            metavar="NAME",
         ),
     ] = None,
     max_gap: Annotated[
         list[str] | None,
         option(
             WHAT,
+            "GAP",
             "By how much it may differ: 0.05 is 5 points; none asks for no fairness. One for all "
             "notions, or one for each. (default: 0.05)",
-            metavar="GAP",
         ),
     ] = None,
     min_ratio: Annotated[
         list[str] | None,
         option(
             WHAT,
+            "RATIO",
             "In place of --max-gap: what share of the higher rate of favourable decisions the "
             "lower one is at least. 0.8 is the four-fifths rule.",
-            metavar="RATIO",
         ),
     ] = None,
     decide_with_groups: Annotated[
         bool,
-        option(
+        flag(
             WHAT,
             "People's groups are known when they are decided about, and each group has a threshold "
             "of its own. Not lawful everywhere; without, no decision looks at a group.",
@@ -74,36 +75,36 @@ def run(
         str | None,
         option(
             HOW,
+            "NAME",
             "How to learn; see `ffml methods`. (default: leader; with --preset paper: ffml)",
-            metavar="NAME",
         ),
     ] = None,
     wrappers: Annotated[
         list[str] | None,
         option(
             HOW,
+            "WRAPPER",
             "Add a correction to the method, such as evened; give it again for several. `none` "
             "takes away those of the preset.",
             "--with",
-            metavar="WRAPPER",
         ),
     ] = None,
     preset: Annotated[
         str | None,
         option(
             HOW,
+            "NAME",
             "Named settings: default, or paper (as published, slow). (default: default)",
-            metavar="NAME",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
         option(
             HOW,
+            "NAME=VALUE",
             "Any other setting, such as rounds=10, seed=1, model=mlp or data.order=month; give it "
             "again for several. `ffml methods NAME` lists them.",
             "--set",
-            metavar="NAME=VALUE",
         ),
     ] = None,
     plugin: Plugin = None,
@@ -111,31 +112,24 @@ def run(
         str | None,
         option(
             OUTPUT,
+            "DIR",
             "Folder of the run, or postgresql://user@host/database?run=name. (default: "
             "runs/DATA-METHOD-SEED)",
-            metavar="DIR",
         ),
     ] = None,
     overwrite: Annotated[
-        bool, option(OUTPUT, "Replace the run in that folder.", "--overwrite")
+        bool, flag(OUTPUT, "Replace the run in that folder.", "--overwrite")
     ] = False,
     keep_features: Annotated[
         bool,
-        option(
-            OUTPUT, "Keep everybody's features in the ledger, not ids alone.", "--keep-features"
-        ),
+        flag(OUTPUT, "Keep everybody's features in the ledger, not ids alone.", "--keep-features"),
     ] = False,
     config: Annotated[
         Path | None,
-        option(
-            OUTPUT,
-            "Settings from a .toml or .json file, or from a run's config.json.",
-            metavar="FILE",
-        ),
+        option(OUTPUT, "FILE", "Settings from a .toml or .json file, or from a run's config.json."),
     ] = None,
     resume: Annotated[
-        str | None,
-        option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
+        str | None, option(OUTPUT, "DIR", "Go on with the run in this folder, with its settings.")
     ] = None,
     output: Output,
 ) -> None:

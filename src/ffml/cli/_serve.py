@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._options import RunArgument, option
+from ffml.cli._options import RunArgument, flag, option
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -23,30 +23,30 @@ def serve(
         typer.Argument(help="Runs: folders or addresses.", metavar="RUN...", show_default=False),
     ] = None,
     demo: Annotated[
-        bool, option(None, "Serve a made-up lender, in fast motion; nothing stays.", "--demo")
+        bool, flag(None, "Serve a made-up lender, in fast motion; nothing stays.", "--demo")
     ] = False,
     host: Annotated[
-        str, option(None, "Where to listen. (default: 127.0.0.1)", metavar="NAME")
+        str, option(None, "NAME", "Where to listen. (default: 127.0.0.1)")
     ] = "127.0.0.1",
-    port: Annotated[int, option(None, "Its port; 0 takes a free one. (default: 8000)")] = 8000,
+    port: Annotated[int, option(None, "N", "Its port; 0 takes a free one. (default: 8000)")] = 8000,
     workers: Annotated[
         int,
-        option(None, "Processes that answer; several need PostgreSQL. (default: 1)", min=1),
+        option(None, "N", "Processes that answer; several need PostgreSQL. (default: 1)", min=1),
     ] = 1,
     promote: Annotated[
         str,
         option(
             None,
+            "HOW",
             "How a newer version comes to decide: auto (labels it did not learn from say that it "
             "is no worse), manual, or newest (at once). (default: auto)",
-            metavar="HOW",
         ),
     ] = "auto",
     webhook: Annotated[
-        str | None, option(None, "Address that is told of alarms. (default: none)", metavar="URL")
+        str | None, option(None, "URL", "Address that is told of alarms. (default: none)")
     ] = None,
     rate: Annotated[
-        float | None, option(None, "Requests a second by one token. (default: any)")
+        float | None, option(None, "NUMBER", "Requests a second by one token. (default: any)")
     ] = None,
 ) -> None:
     """Decide and learn over HTTP, with a page for a browser.
@@ -132,13 +132,9 @@ def token(
     ],
     scope: Annotated[
         list[str] | None,
-        option(
-            None,
-            "What it allows: decide, label, read or admin; again for several.",
-            metavar="SCOPE",
-        ),
+        option(None, "SCOPE", "What it allows: decide, label, read or admin; again for several."),
     ] = None,
-    remove: Annotated[bool, option(None, "Make it worthless.", "--remove")] = False,
+    remove: Annotated[bool, flag(None, "Make it worthless.", "--remove")] = False,
 ) -> None:
     """Make a token for the service, and print it once.
 

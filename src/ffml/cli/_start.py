@@ -24,9 +24,7 @@ def start(
     ],
     out: Annotated[
         Path | None,
-        option(
-            None, "Where to write the settings. (default: TABLE's name with .toml)", metavar="FILE"
-        ),
+        option(None, "FILE", "Where to write the settings. (default: TABLE's name with .toml)"),
     ] = None,
 ) -> None:
     """Ask a few questions about a table, and write a run's settings.

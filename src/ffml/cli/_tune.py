@@ -29,86 +29,78 @@ def tune(
         str,
         option(
             WHAT,
+            "NAME",
             "Whose settings to try, with wrappers and settings of its own: 'ffml with=evened'; see "
             "`ffml methods`. (default: ffml)",
-            metavar="NAME",
         ),
     ] = "ffml",
     space: Annotated[
         str | None,
         option(
             WHAT,
+            "NAME",
             "Values by name: default (a modest grid), or paper (its ranges). (default: default, or "
             "none with --grid)",
-            metavar="NAME",
         ),
     ] = None,
     grid: Annotated[
         list[str] | None,
         option(
             WHAT,
+            "NAME=V1,V2,…",
             "Values of one setting, such as inner.lr=0.03,0.1,0.3; again for several: all "
             "combinations are tried. + joins what belongs together: max_gap=0.02+0.05,0.1+0.1",
-            metavar="NAME=V1,V2,…",
         ),
     ] = None,
     random: Annotated[
         int | None,
         option(
-            WHAT,
-            "Try so many draws between the smallest and the greatest values instead.",
-            metavar="N",
+            WHAT, "N", "Try so many draws between the smallest and the greatest values instead."
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
         option(
             WHAT,
+            "NAME=VALUE",
             "One value for all, such as num_outer_steps=20, data.order=month, or rounds=30: the "
             "length T of the stream, of which rounds T/3 to 2T/3 judge.",
             "--set",
-            metavar="NAME=VALUE",
         ),
     ] = None,
     preset: Annotated[
         str | None,
         option(
-            WHAT,
-            "Where other settings come from: default or paper. (default: the space's)",
-            metavar="NAME",
+            WHAT, "NAME", "Where other settings come from: default or paper. (default: the space's)"
         ),
     ] = None,
     target_dp: Annotated[
-        float, option(HOW, "DP/ceiling that a setting should reach. (default: 0.99)")
+        float, option(HOW, "NUMBER", "DP/ceiling that a setting should reach. (default: 0.99)")
     ] = 0.99,
     target_eo: Annotated[
-        float, option(HOW, "EO/ceiling that a setting should reach. (default: 0.97)")
+        float, option(HOW, "NUMBER", "EO/ceiling that a setting should reach. (default: 0.97)")
     ] = 0.97,
     seeds: Annotated[
         str | None,
-        option(
-            HOW, "Such as 100-104; not those of tables, 0-99. (default: 100-104)", metavar="SEEDS"
-        ),
+        option(HOW, "SEEDS", "Such as 100-104; not those of tables, 0-99. (default: 100-104)"),
     ] = None,
     min_validation: Annotated[
         int | None,
-        option(HOW, "Rounds judged on fewer rows do not count. (default: 50; crime: 10)"),
+        option(HOW, "N", "Rounds judged on fewer rows do not count. (default: 50; crime: 10)"),
     ] = None,
     *,
     columns: Columns,
     plugin: Plugin = None,
     chunk: Annotated[
         int | None,
-        option(OUTPUT, "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"),
+        option(
+            OUTPUT, "N", "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"
+        ),
     ] = None,
     backend: Backend = None,
     out: Annotated[
         Path | None,
-        option(
-            OUTPUT,
-            "Folder for results; finished ones are kept. (default: tune/DATA)",
-            metavar="DIR",
-        ),
+        option(OUTPUT, "DIR", "Folder for results; finished ones are kept. (default: tune/DATA)"),
     ] = None,
     output: Output,
 ) -> None:
