@@ -182,18 +182,6 @@ def task_rows(tasks: Any, num_rows: int) -> dict[str, np.ndarray]:
     return dict(zip(texts, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
 
 
-def task_places(parts: Mapping[str, np.ndarray], num_rows: int) -> np.ndarray:
-    """Return the place in the stream of each row's task.
-
-    >>> task_places({"b": np.array([0, 2]), "a": np.array([1])}, 3)
-    array([0, 1, 0])
-    """
-    places = np.zeros(num_rows, int)
-    for place, rows in enumerate(parts.values()):
-        places[rows] = place
-    return places
-
-
 def random_parts(codes: np.ndarray, seed: int) -> dict[str, np.ndarray]:
     """Deal rows at random into parts of about the same size and label rate."""
     rng = np.random.default_rng([seed, 0])  # the loop's rounds begin with 1
