@@ -46,7 +46,7 @@ def finished(tmp_path_factory):
 
 def test_run_shows_rounds_summary_and_report(finished):
     folder, out = finished
-    for word in ("round", "(ceil)", "typical gap", "balanced accuracy", "report.html"):
+    for word in ("round", "so far", "accuracy", "report.html"):
         assert word in out.stdout
     assert (folder / "one" / "report.html").read_text().startswith("<!doctype html>")
 

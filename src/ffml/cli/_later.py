@@ -45,7 +45,7 @@ def update(
 
     [bold]Example:[/bold] ffml update runs/loans month25.csv
     """
-    from ffml.cli._run import play
+    from ffml.cli._play import play
 
     console, opened = _opened(run, "updating", output)
     from ffml.runs.starting import further_tasks
@@ -85,7 +85,7 @@ def label(
 
     [bold]Example:[/bold] ffml label runs/loans repaid.csv --id applicant
     """
-    from ffml.cli._run import show
+    from ffml.cli._play import show
 
     console, opened = _opened(run, "labelling", output)
     added = opened.label(data, query=query, id=id, correct=correct)

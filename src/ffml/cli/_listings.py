@@ -1,5 +1,7 @@
 """``ffml datasets``, ``ffml methods`` and ``ffml notions``: what there is."""
 
+import json
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -12,22 +14,30 @@ def datasets(json_output: Json = False) -> None:
     """List the data sets with their tasks and sizes."""
     from ffml.datasets import DATASETS
 
-    _listing(
-        "Data sets",
-        [
-            {
-                "name": d.name,
-                "tasks": d.num_tasks,
-                "rows": d.num_rows,
-                "one task is": d.task,
-                "label": d.label,
-                "protected": d.sensitive,
-                "source": "in the package" if d.shipped else "downloaded on first use",
-                "licence": d.licence,
-            }
-            for d in DATASETS.values()
-        ],
-        json_output,
+    rows = [
+        {
+            "name": d.name,
+            "tasks": d.num_tasks,
+            "rows": d.num_rows,
+            "one task is": d.task,
+            "label": d.label,
+            "protected": d.sensitive,
+            "source": "in the package" if d.shipped else "downloaded on first use",
+            "licence": d.licence,
+        }
+        for d in DATASETS.values()
+    ]
+    if json_output:
+        _print_json(rows)
+        return
+    _print_entries(
+        (
+            row["name"],
+            f", {row['tasks']} tasks, {row['rows']:,} rows",
+            f"A task: {row['one task is']}. Label: {row['label']}. Groups: {row['protected']}. "
+            f"{row['source'].capitalize()}; {row['licence']}.",
+        )
+        for row in rows
     )
 
 
@@ -68,29 +78,20 @@ def notions(json_output: Json = False) -> None:
 def _settings(name: str, rows: list[dict[str, str]], as_json: bool) -> None:
     """Print settings with their values in ``ffml run``, and what each is below it."""
     if as_json:
-        _listing("", rows, as_json=True)
-        return
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    if not rows:
-        console.print(f"{name} has no settings.")
-        return
-    console.print(
-        f"Settings of {name} with the values that ffml run gives them; --set changes one:"
-    )
-    for row in rows:
-        line = Text.assemble((row["setting"], "bold"), f"={row['default']}  ({row['takes']})")
-        console.print(line, Padding(Text(row["what it is"]), (0, 0, 0, 4)))
+        _print_json(rows)
+    elif not rows:
+        typer.echo(f"{name} has no settings.")
+    else:
+        typer.echo(f"Settings of {name}, as ffml run has them; --set changes one:")
+        _print_entries(
+            (row["setting"], f"={row['default']}  ({row['takes']})", row["what it is"])
+            for row in rows
+        )
 
 
 def _listing(title: str, rows: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
-        import json
-
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        _print_json(rows)
         return
     from rich.console import Console
 
@@ -99,3 +100,18 @@ def _listing(title: str, rows: list[dict[str, Any]], as_json: bool) -> None:
     kinds = [row.get("kind") for row in rows]
     ends = [i for i, (kind, after) in enumerate(pairwise(kinds)) if kind != after]
     Console().print(table(rows, title, left=len(rows[0]), end_after=ends))
+
+
+def _print_json(rows: list[Any]) -> None:
+    typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+
+
+def _print_entries(entries: Iterable[tuple[str, str, str]]) -> None:
+    """Print each name with a few words beside it and a text below."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for name, beside, below in entries:
+        console.print(Text.assemble((name, "bold"), beside), Padding(Text(below), (0, 0, 0, 4)))

@@ -13,7 +13,7 @@ from ffml.base import FFMLError
 if TYPE_CHECKING:
     from rich.console import Console
 
-TABLE = "Your own table (usual names of columns need not be said)"
+TABLE = "Your own table"
 WHAT = "What is asked"
 POLICY = "Who is approved (one of these)"
 HOW = "How to learn"
@@ -111,7 +111,9 @@ Json = Annotated[bool, flag(OUTPUT, "Print the result as JSON.", "--json")]
 class Columns(NamedTuple):
     """What the columns of a person's own table are."""
 
-    label: Annotated[str | None, option(TABLE, "COLUMN", "Column to predict: two values.")] = None
+    label: Annotated[
+        str | None, option(TABLE, "COLUMN", "Column to predict: two values. (default: by its name)")
+    ] = None
     positive: Annotated[
         str | None, option(TABLE, "VALUE", "The label's favourable value, such as yes.")
     ] = None

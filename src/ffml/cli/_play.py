@@ -106,7 +106,7 @@ def play(
     status, played, who = "complete", 0, "update" if now else "run"
     before = run.store.tasks() if now else []
     planned = planned_rounds(run.config) if not now else stream.num_tasks
-    with run.learning() as session, Live(console, session, stream, planned, short=now) as live:
+    with run.learning() as session, Live(console, run, stream, planned, short=now) as live:
         live.progress.update(live.bar, completed=0 if now else session.state.round)
         try:
             for _ in session.update(stream, who, live, most):

@@ -23,7 +23,6 @@ from ffml.cli._options import (
     flag,
     option,
 )
-from ffml.cli._play import begin, resume_stream, run_stream
 
 _IN_PLACE_OF = {"max_gap": "min_ratio", "min_ratio": "max_gap"}  # one is asked for, not both
 
@@ -142,6 +141,8 @@ def run(
 
     ffml run loans.csv --label approved --positive yes --sensitive sex --time date --by month
     """
+    from ffml.cli._play import begin, resume_stream, run_stream
+
     if resume is not None:
         _refuse_settings(context)
         resume_stream(resume, data, output)
