@@ -3,15 +3,17 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import typer
 from quick import QUICK, SMALL, sets
 
-from ffml.cli import app
+from ffml.cli import app, options_of_commands
 from ffml.methods import METHODS, PARTS
 from ffml.problem.models import MODELS
 from ffml.recipe.configfile import setting_kinds
@@ -51,6 +53,36 @@ def test_run_shows_rounds_summary_and_report(finished):
     assert (folder / "one" / "report.html").read_text().startswith("<!doctype html>")
 
 
+def test_a_line_a_round_says_what_the_tables_say(finished):
+    """People, favourable decisions, gap and gap so far by hand, from the counts of groups.csv."""
+    folder, out = finished
+    rounds = [line.split() for line in out.stdout.splitlines() if line.startswith("    ")]
+    shown = [words for words in rounds if words[0] in "1234"]
+    groups = read_rows(folder / "one" / "groups.csv")
+    accuracies = [float(row["accuracy"]) for row in read_rows(folder / "one" / "rounds.csv")]
+    assert len(shown) == 4
+    so_far = np.zeros((2, 2))  # group, of whom and favourably
+    for words, accuracy in zip(shown, accuracies, strict=True):
+        rows = [row for row in groups if row["round"] == words[0]]
+        counts = np.array([[int(row["n"]), int(row["n_selected"])] for row in rows])
+        so_far += counts
+        gap, whole = (100 * abs(np.diff(n[:, 1] / n[:, 0]))[0] for n in (counts, so_far))
+        people, favourable = counts.sum(0)
+        numbers = [float(word.replace(",", "")) for word in words[-7:] if word != "%"]
+        expected = [people, 100 * favourable / people, gap, whole, 100 * accuracy]
+        np.testing.assert_allclose(numbers, expected, atol=0.051)
+
+
+def test_lines_fit_a_narrow_terminal(run_main, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    small = sets("rounds=1", "data.num_tasks=2")
+    code, out, err = run_main("run", "synthetic", *QUICK, *SMALL, *small, "--out", "run")
+    assert code == 0, err
+    lines = out.splitlines()
+    header = next(i for i, line in enumerate(lines) if line.startswith("round"))
+    assert all(len(line) <= 60 for line in lines[header : header + 2])
+
+
 def test_run_leaves_the_files_it_promises(finished):
     folder = finished[0] / "one"
     config = json.loads((folder / "config.json").read_text())
@@ -71,21 +103,11 @@ def test_run_leaves_the_files_it_promises(finished):
     assert sum(int(g["n"]) for g in groups) == sum(int(r["n_validation"]) for r in rows)
 
 
-def test_same_seed_gives_the_same_bytes(finished):
+def test_same_seed_gives_the_same_bytes_in_another_process(finished, run_main):
     folder = finished[0]
-    again = ffml(
-        "run",
-        "synthetic",
-        *QUICK,
-        *SMALL,
-        "--set",
-        "rounds=4",
-        "--out",
-        "two",
-        "--json",
-        cwd=folder,
-    )
-    assert json.loads(again.stdout)["rounds"] == 4  # nothing but JSON on stdout
+    words = [*QUICK, *SMALL, *sets("rounds=4"), "--out", folder / "two", "--json"]
+    code, out, err = run_main("run", "synthetic", *words)
+    assert code == 0 and json.loads(out)["rounds"] == 4, err  # nothing but JSON on stdout
     for name in ("rounds.csv", "groups.csv"):
         assert (folder / "one" / name).read_bytes() == (folder / "two" / name).read_bytes()
 
@@ -215,7 +237,7 @@ def test_interrupted_run_leaves_whole_files(tmp_path):
 def test_listings(command, words, run_main, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run_main(command)
-    assert code == 0 and all(word in out for word in words)
+    assert code == 0 and all(word in out for word in words), out
     code, out, _ = run_main(command, "--json")
     assert code == 0 and {row["name"] for row in json.loads(out)} >= {
         w for w in words if not w.isdigit()
@@ -228,6 +250,19 @@ def test_help_is_short_enough_to_be_read():
         options = [p for p in command.params if p.param_type_name == "option"]
         assert len([p for p in options if p.name != "help"]) <= 27, name
         assert all(p.help for p in options), name
+
+
+def test_help_of_every_command_fits_a_terminal(run_main, monkeypatch):
+    """The list of commands is one page, no option is cut off, and no kind is one of Python."""
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run_main("--help")
+    assert len(out.splitlines()) <= 60
+    for name, options in options_of_commands().items():
+        assert f"│ {name} " in out
+        _, page, _ = run_main(name, "--help")
+        assert all(word in page for word in options), name
+        own = [line for line in page.splitlines() if "--" in line and "--help" not in line]
+        assert not [line for line in own if re.search(r"<(bool|path|str|list)", line)], name
 
 
 def test_help_groups_the_options(run_main, monkeypatch):
