@@ -132,7 +132,7 @@ BAD = [
     (["adult", *sets("outr_lr=1")], "unknown setting 'outr_lr'; did you mean 'outer_lr'? See 'f"),
     (["adult", *sets("shot=1")], "unknown setting 'shot'; did you mean 'shots'? See 'ffml methods"),
     (["adult", *FFML, *sets("lr=1")], "unknown setting of ffml 'lr'; known: outer_lr, dual_lr"),
-    (["adult", *sets("outer_lr")], "--set takes NAME=VALUE such as outer_lr=0.1, got 'outer_lr'"),
+    (["adult", *sets("outer_lr")], "--set takes NAME=VALUE such as rounds=10, got 'outer_lr'"),
     (["adult", *sets("outer_lr=a")], "setting 'outer_lr' takes a number, got 'a'"),
     (["adult", *sets("method=twp")], "'method' is no setting; give it as --method"),
     (["adult", *sets("wrappers=evened")], "'wrappers' is no setting; give it as --with"),

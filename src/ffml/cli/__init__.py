@@ -83,10 +83,11 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # a usage error of the parser has it
             raise
-        known = options_of_commands()
-        page = " ".join(["ffml", *(word for word in sys.argv[1:2] if word in known)])
-        said = " ".join(error.format_message().split())
-        _fail(f"{said or 'name a command'} (see '{page} --help')")
+        from ffml.cli._advice import usage_words
+
+        options = options_of_commands()
+        page = " ".join(["ffml", *(word for word in sys.argv[1:2] if word in options)])
+        _fail(f"{usage_words(error, options.get(sys.argv[1], ()))} (see '{page} --help')")
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -104,6 +104,7 @@ def compare(
 
     [bold]Example:[/bold] ffml compare --data adult --method ffml --method fairlearn-dp --seeds 0-4
     """
+    refuse_below_one(jobs=jobs, tune=tune)
     console = output.console("checking what to compare")
     from ffml.cli._studies import show_comparison, watched
     from ffml.cli.values import parse_seeds_of_data, parse_variant
@@ -115,7 +116,6 @@ def compare(
     from ffml.studies.jobs import check_backend
 
     configure(devices=1)
-    refuse_below_one(jobs=jobs, tune=tune)
     plugins = load_plugins(plugin or ())
     given, roles = columns.split(settings)
     if rounds is not None:

@@ -206,7 +206,7 @@ class Output(NamedTuple):
     json_output: Json = False
 
     def console(self, what: str, address: str = "", leads: bool = True) -> "Console":
-        """Say what is begun, before the seconds that JAX takes to start."""
+        """Say what is begun, before the seconds that a start takes."""
         from rich.console import Console
         from rich.markup import escape
 
@@ -214,7 +214,7 @@ class Output(NamedTuple):
 
         console = Console(stderr=self.json_output, quiet=self.quiet or not leads)
         named = f" [bold]{escape(public_address(address))}[/bold]" if address else ""
-        console.print(f"[bold]ffml[/bold] · starting JAX and {what}{named} …")
+        console.print(f"[bold]ffml[/bold] · {what}{named} …")
         return console
 
 

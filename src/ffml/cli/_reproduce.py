@@ -73,6 +73,7 @@ def reproduce(
     [bold]Example:[/bold] ffml reproduce table2 figure5 --quick
     """
     start = time.perf_counter()
+    refuse_below_one(jobs=jobs)
     console = output.console("checking what to make")
     from ffml.cli._studies import watched
     from ffml.cli.values import parse_seeds
@@ -81,7 +82,6 @@ def reproduce(
     from ffml.runtime import configure
 
     configure(devices=1)
-    refuse_below_one(jobs=jobs)
     given: dict[str, Any] = {
         "seeds": tuple(dict.fromkeys(parse_seeds(seeds))) if seeds is not None else None,
         "iterations": iterations,
