@@ -1,8 +1,6 @@
 """The command line. Each command is one function; this page puts them together."""
 
-import inspect as inspect_module
 import sys
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +13,7 @@ from ffml.cli._explain import explain
 from ffml.cli._later import label, update
 from ffml.cli._ledger import decide, export, forget, promote, replay, report, upgrade, verify
 from ffml.cli._listings import datasets, methods, notions
-from ffml.cli._options import flat
+from ffml.cli._options import flat, text_of
 from ffml.cli._predict import check, inspect, predict
 from ffml.cli._reproduce import reproduce
 from ffml.cli._run import run
@@ -40,12 +38,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _paragraphs(command: Callable[..., None]) -> str:
-    """Return a docstring whose paragraphs are one line each: the terminal says where lines end."""
-    paragraphs = inspect_module.cleandoc(command.__doc__ or "").split("\n\n")
-    return "\n\n".join(" ".join(text.split()) for text in paragraphs)
-
-
 @app.callback()
 def common(
     version: Annotated[
@@ -68,7 +60,7 @@ COMMANDS = {
 }
 for panel, commands in COMMANDS.items():
     for command in commands:
-        app.command(help=_paragraphs(command), rich_help_panel=panel)(flat(command))
+        app.command(help=text_of(command), rich_help_panel=panel)(flat(command))
 
 
 def main() -> None:

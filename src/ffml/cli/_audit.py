@@ -3,26 +3,12 @@
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._options import (
-    OUTPUT,
-    TABLE,
-    By,
-    Columns,
-    Decision,
-    Json,
-    Limits,
-    PositiveDecision,
-    Query,
-    Sensitive,
-    TaskColumn,
-    Time,
-    option,
-)
+from ffml.cli._options import Columns, Limits
 
 if TYPE_CHECKING:
     from ffml.tables import Source
@@ -31,45 +17,21 @@ MORE = ("intersect", "drop_missing", "date_format")
 
 
 def audit(
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="A table of decisions (.csv, .parquet, a folder of them), or a database: "
-            "sqlite:///FILE, postgresql://… (with --query).",
-            show_default=False,
-            metavar="DATA",
-        ),
-    ] = None,
-    decision: Decision = None,
-    positive: PositiveDecision = None,
-    sensitive: Sensitive = None,
-    label: Annotated[
-        str | None,
-        option(TABLE, "COLUMN", "Column with what turned out to be right; may be empty."),
-    ] = None,
-    positive_label: Annotated[
-        str | None, option(TABLE, "VALUE", "The label's favourable value, if another.")
-    ] = None,
-    task: TaskColumn = None,
-    time: Time = None,
-    by: By = None,
-    query: Query = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            TABLE,
-            "NAME=VALUE",
-            "Another option of the table: data.intersect=true, data.drop_missing=true or "
-            "data.date_format=DD/MM/YYYY.",
-            "--set",
-        ),
-    ] = None,
+    data: str | None = None,
+    decision: str | None = None,
+    positive: str | None = None,
+    sensitive: list[str] | None = None,
+    label: str | None = None,
+    positive_label: str | None = None,
+    task: str | None = None,
+    time: str | None = None,
+    by: str | None = None,
+    query: str | None = None,
+    settings: list[str] | None = None,
     *,
     limits: Limits,
-    out: Annotated[
-        Path | None, option(OUTPUT, "DIR", "Folder for report.html, audit.json and groups.csv.")
-    ] = None,
-    json_output: Json = False,
+    out: Path | None = None,
+    json_output: bool = False,
 ) -> None:
     """Measure the gaps in anybody's decisions, of any model.
 
@@ -78,6 +40,19 @@ def audit(
 
     [bold]Example:[/bold] ffml audit decisions.csv --decision approved --positive yes
     --sensitive sex --time month --max-gap 0.05 --out audit
+
+    Arguments:
+        data: A table of decisions (.csv, .parquet, a folder of them), or a database:
+            sqlite:///FILE, postgresql://… (with --query).
+
+    Your own table:
+        --label COLUMN: Column with what turned out to be right; may be empty.
+        --positive-label VALUE: The label's favourable value, if another.
+        --set NAME=VALUE: Another option of the table: data.intersect=true, data.drop_missing=true
+            or data.date_format=DD/MM/YYYY.
+
+    Output:
+        --out DIR: Folder for report.html, audit.json and groups.csv.
     """
     from ffml.audit import Limits as Asked
     from ffml.audit import audit_decisions, audit_document, audit_folder, write_audit

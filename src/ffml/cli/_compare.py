@@ -4,98 +4,29 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from ffml.cli._options import (
-    OUTPUT,
-    Backend,
-    Columns,
-    Jobs,
-    Output,
-    Plugin,
-    option,
-    refuse_below_one,
-)
-
-WHAT, HOW = "What to compare", "How to measure"
+from ffml.cli._options import Columns, Output, refuse_below_one
 
 
 def compare(
-    data: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "DATA",
-            "Data set or table; give it again for several. (default: adult, bank, crime)",
-        ),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "NAME",
-            "Method; give it again for several. Wrappers and settings of its own may follow: "
-            "'ffml with=corrected,evened max_gap=0.1'. (default: all, see `ffml methods`)",
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "NAME=VALUE",
-            "A setting for all methods that have it, such as num_outer_steps=20 or "
-            "data.order=month; see `ffml methods NAME`.",
-            "--set",
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        option(WHAT, "NAME", "Named settings: default or paper. (default: the protocol's)"),
-    ] = None,
-    tune: Annotated[
-        int | None,
-        option(
-            WHAT,
-            "N",
-            "Choose the settings of each method and data set first: the best of N draws, on seeds "
-            "and rounds that are not reported; see `ffml tune`. (default: those given)",
-        ),
-    ] = None,
-    protocol: Annotated[
-        str,
-        option(
-            HOW, "NAME", "clean, or paper: rotated rows, 90 % and 30 % validation. (default: clean)"
-        ),
-    ] = "clean",
-    seeds: Annotated[
-        list[str] | None,
-        option(
-            HOW,
-            "SEEDS",
-            "Such as 0-4 or 0,1,2; again with crime=0-9 for other seeds there. "
-            "(default: 0-4; paper: 0-9)",
-        ),
-    ] = None,
-    validation: Annotated[
-        list[float] | None,
-        option(
-            HOW, "SHARE", "Part of a task that judges; again for several. (default: the protocol's)"
-        ),
-    ] = None,
-    rounds: Annotated[
-        int | None, option(HOW, "N", "Stop after so many tasks. (default: all)")
-    ] = None,
+    data: list[str] | None = None,
+    method: list[str] | None = None,
+    settings: list[str] | None = None,
+    preset: str | None = None,
+    tune: int | None = None,
+    protocol: str = "clean",
+    seeds: list[str] | None = None,
+    validation: list[float] | None = None,
+    rounds: int | None = None,
     *,
     columns: Columns,
-    plugin: Plugin = None,
-    jobs: Jobs = None,
-    backend: Backend = None,
-    out: Annotated[
-        Path,
-        option(OUTPUT, "DIR", "Folder for results; finished ones are kept. (default: compare)"),
-    ] = Path("compare"),
+    plugin: list[Path] | None = None,
+    jobs: int | None = None,
+    backend: str | None = None,
+    out: Path = Path("compare"),
     output: Output,
 ) -> None:
     """Compare methods over data sets and seeds.
@@ -103,6 +34,26 @@ def compare(
     A comparison that was stopped goes on where it was.
 
     [bold]Example:[/bold] ffml compare --data adult --method ffml --method fairlearn-dp --seeds 0-4
+
+    What to compare:
+        --data DATA: Data set or table; give it again for several. (default: adult, bank, crime)
+        --method NAME: Method; give it again for several. Wrappers and settings of its own may
+            follow: 'ffml with=corrected,evened max_gap=0.1'. (default: all, see `ffml methods`)
+        --set NAME=VALUE: A setting for all methods that have it, such as num_outer_steps=20 or
+            data.order=month; see `ffml methods NAME`.
+        --preset NAME: Named settings: default or paper. (default: the protocol's)
+        --tune N: Choose the settings of each method and data set first: the best of N draws, on
+            seeds and rounds that are not reported; see `ffml tune`. (default: those given)
+
+    How to measure:
+        --protocol NAME: clean, or paper: rotated rows, 90 % and 30 % validation. (default: clean)
+        --seeds SEEDS: Such as 0-4 or 0,1,2; again with crime=0-9 for other seeds there. (default:
+            0-4; paper: 0-9)
+        --validation SHARE: Part of a task that judges; again for several. (default: the protocol's)
+        --rounds N: Stop after so many tasks. (default: all)
+
+    Output:
+        --out DIR: Folder for results; finished ones are kept. (default: compare)
     """
     refuse_below_one(jobs=jobs, tune=tune)
     console = output.console("checking what to compare")

@@ -1,46 +1,26 @@
 """``ffml document``: what people file, from a run or from anybody's decisions."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from ffml.base import FFMLError
 from ffml.cli._audit import decided_table
-from ffml.cli._options import OUTPUT, Decision, PositiveDecision, Query, Sensitive, option
 
 if TYPE_CHECKING:
     from ffml.documents import Document
 
 
 def document(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A run (its folder or address), or a table of decisions with --decision.",
-            metavar="RUN|DECISIONS",
-            show_default=False,
-        ),
-    ],
-    kind: Annotated[str, option(None, "WHAT", "ll144, ugesp, ai-act or model-card.", "--as")],
-    decision: Decision = None,
-    positive: PositiveDecision = None,
-    sensitive: Sensitive = None,
-    query: Query = None,
-    fields: Annotated[
-        list[str] | None,
-        option(
-            OUTPUT,
-            "NAME=VALUE",
-            "What no count tells: owner='Ann Lee', audited_on=2026-05-04, …; give it again for "
-            "several. What is not given is left open.",
-            "--set",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        option(OUTPUT, "FILE", "File: .html for print, .csv or .json; a model card also .md."),
-    ] = None,
+    data: str,
+    kind: str,
+    decision: str | None = None,
+    positive: str | None = None,
+    sensitive: list[str] | None = None,
+    query: str | None = None,
+    settings: list[str] | None = None,
+    out: Path | None = None,
 ) -> None:
     """Make a document to file, such as for NYC Local Law 144.
 
@@ -48,8 +28,19 @@ def document(
     printed as JSON. None of them is legal advice.
 
     [bold]Example:[/bold] ffml document runs/hiring --as ll144 --set owner=Ann --out ll144.html
+
+    Arguments:
+        data RUN|DECISIONS: A run (its folder or address), or a table of decisions with --decision.
+
+    Options:
+        --as WHAT: ll144, ugesp, ai-act or model-card.
+
+    Output:
+        --set NAME=VALUE: What no count tells: owner='Ann Lee', audited_on=2026-05-04, …; give it
+            again for several. What is not given is left open.
+        --out FILE: File: .html for print, .csv or .json; a model card also .md.
     """
-    given = _given(fields)
+    given = _given(settings)
     if decision or sensitive or positive or query:
         from ffml.documents import make_document, people_of_table
 

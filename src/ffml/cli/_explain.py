@@ -1,35 +1,35 @@
 """``ffml explain``: which inputs moved one person's score."""
 
 import json
-from typing import Annotated
 
 import typer
 
-from ffml.cli._options import IdArgument, Json, RunArgument, option
+from ffml.cli._options import refuse_below_one
 
 
 def explain(
-    run: RunArgument,
-    id: IdArgument,
-    task: Annotated[
-        str | None, option(None, "NAME", "In which task, if there are several.")
-    ] = None,
-    person: Annotated[
-        str | None,
-        option(None, "FILE", "Table with the person's row, if the ledger keeps no features."),
-    ] = None,
-    most: Annotated[int, option(None, "N", "How many inputs to list. (default: 8)", min=1)] = 8,
-    json_output: Json = False,
+    run: str,
+    id: str,
+    task: str | None = None,
+    person: str | None = None,
+    most: int = 8,
+    json_output: bool = False,
 ) -> None:
     """Say which inputs moved one person's score most.
 
     They are compared with those of the typical approved person.
 
     [bold]Example:[/bold] ffml explain runs/loans 4711 --person applications.csv
+
+    Options:
+        --task NAME: In which task, if there are several.
+        --person FILE: Table with the person's row, if the ledger keeps no features.
+        --most N: How many inputs to list. (default: 8)
     """
     from ffml.runs import open_run
     from ffml.runtime import configure
 
+    refuse_below_one(most=most)
     configure(devices=1)
     opened = open_run(run, write=False)
     try:

@@ -1,49 +1,35 @@
 """``ffml update`` and ``ffml label``: further tasks for a run, and labels that come later."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from ffml.cli._options import Output, RunArgument, flag, option
+from ffml.cli._options import Output
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ffml.runs import Run
 
-NEW = "The new table"
-
 
 def update(
-    run: RunArgument,
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="The new rows: a table (.csv, .parquet, .jsonl, a folder of them) or a database. "
-            "Rows that came before are passed over; labels that have arrived since are labels. "
-            "Without it, the run's own table is read again.",
-            show_default=False,
-            metavar="DATA",
-        ),
-    ] = None,
-    query: Annotated[
-        str | None, option(NEW, "SQL", "SQL query whose rows are new. (default: the run's own)")
-    ] = None,
-    id: Annotated[
-        str | None,
-        option(
-            NEW,
-            "COLUMN",
-            "Column that names every row, so that labels find it later. (default: the run's)",
-            "--id",
-        ),
-    ] = None,
+    run: str,
+    data: str | None = None,
+    query: str | None = None,
+    id: str | None = None,
     *,
     output: Output,
 ) -> None:
     """Decide about the people of new tasks, and learn from their labels.
 
     [bold]Example:[/bold] ffml update runs/loans month25.csv
+
+    Arguments:
+        data: The new rows: a table (.csv, .parquet, .jsonl, a folder of them) or a database. Rows
+            that came before are passed over; labels that have arrived since are labels. Without it,
+            the run's own table is read again.
+
+    The new table:
+        --query SQL: SQL query whose rows are new. (default: the run's own)
+        --id COLUMN: Column that names every row, so that labels find it later. (default: the run's)
     """
     from ffml.cli._play import play
 
@@ -54,27 +40,11 @@ def update(
 
 
 def label(
-    run: RunArgument,
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="Table of ids and labels: .csv, .parquet, .jsonl, a folder, or a database.",
-            show_default=False,
-            metavar="TABLE",
-        ),
-    ],
-    query: Annotated[str | None, option(NEW, "SQL", "SQL query for ids and labels.")] = None,
-    id: Annotated[
-        str | None, option(NEW, "COLUMN", "Its column of ids. (default: that of the run)", "--id")
-    ] = None,
-    correct: Annotated[
-        bool,
-        flag(
-            NEW,
-            "Take labels that contradict earlier ones as corrections; both are kept.",
-            "--correct",
-        ),
-    ] = False,
+    run: str,
+    data: str,
+    query: str | None = None,
+    id: str | None = None,
+    correct: bool = False,
     *,
     output: Output,
 ) -> None:
@@ -84,6 +54,14 @@ def label(
     all its labels are there, or half of them and twice `shots`.
 
     [bold]Example:[/bold] ffml label runs/loans repaid.csv --id applicant
+
+    Arguments:
+        data TABLE: Table of ids and labels: .csv, .parquet, .jsonl, a folder, or a database.
+
+    The new table:
+        --query SQL: SQL query for ids and labels.
+        --id COLUMN: Its column of ids. (default: that of the run)
+        --correct: Take labels that contradict earlier ones as corrections; both are kept.
     """
     from ffml.cli._play import show
 

@@ -3,45 +3,36 @@
 import json
 from collections import deque
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._options import (
-    OUTPUT,
-    IdArgument,
-    Json,
-    RunArgument,
-    Support,
-    To,
-    ToTable,
-    flag,
-    option,
-)
 
 
 def decide(
-    run: RunArgument,
-    people: Annotated[str, typer.Argument(help="People: a table or a database.", metavar="TABLE")],
-    task: Annotated[
-        str | None,
-        option(
-            None, "NAME", "What period or population they are of. (default: by the run's column)"
-        ),
-    ] = None,
-    query: Annotated[str | None, option(None, "SQL", "SQL query for people.")] = None,
-    support: Support = None,
-    out: Annotated[
-        Path | None, option(OUTPUT, "FILE", "Also write them: .csv or .parquet.")
-    ] = None,
-    to: To = None,
-    table: ToTable = "decisions",
-    json_output: Json = False,
+    run: str,
+    people: str,
+    task: str | None = None,
+    query: str | None = None,
+    support: str | None = None,
+    out: Path | None = None,
+    to: str | None = None,
+    table: str = "decisions",
+    json_output: bool = False,
 ) -> None:
     """Decide about people as they come, and keep every decision.
 
     Whoever was decided about in the same task before gets the same decision again.
+
+    Arguments:
+        people TABLE: People: a table or a database.
+
+    Options:
+        --task NAME: What period or population they are of. (default: by the run's column)
+        --query SQL: SQL query for people.
+
+    Output:
+        --out FILE: Also write them: .csv or .parquet.
     """
     from ffml.audit.record import favourable_of
     from ffml.metrics.phrases import hundred, were_decided
@@ -65,19 +56,14 @@ def decide(
         typer.echo(f"{said}; ledger: {opened.store.name}")
 
 
-def report(
-    run: RunArgument,
-    out: Annotated[
-        Path | None, option(None, "FILE", "Where to write the page. (default: the run's folder)")
-    ] = None,
-    beside: Annotated[
-        list[str] | None,
-        option(None, "RUN", "Another run about the same people, to be shown beside this one."),
-    ] = None,
-) -> None:
+def report(run: str, out: Path | None = None, beside: list[str] | None = None) -> None:
     """Write the report of a run.
 
     Its other files are written too if they are missing or stale.
+
+    Options:
+        --out FILE: Where to write the page. (default: the run's folder)
+        --beside RUN: Another run about the same people, to be shown beside this one.
     """
     from ffml.runs import open_run
 
@@ -85,19 +71,13 @@ def report(
     typer.echo(f"Report: {open_run(run).report(out, beside=others)}")
 
 
-def verify(
-    run: RunArgument,
-    head: Annotated[
-        str | None,
-        option(
-            None, "HASH", "Hash of the newest event that was noted elsewhere: is it still there?"
-        ),
-    ] = None,
-    json_output: Json = False,
-) -> None:
+def verify(run: str, head: str | None = None, json_output: bool = False) -> None:
     """Find out whether somebody changed a ledger; exit 1 if so.
 
     Whatever was changed, removed or added by others is listed.
+
+    Options:
+        --head HASH: Hash of the newest event that was noted elsewhere: is it still there?
     """
     from ffml.runs import open_run
 
@@ -117,21 +97,14 @@ def verify(
     raise typer.Exit(0 if found.sound else 1)
 
 
-def replay(
-    run: RunArgument,
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="All tables of the run in one, if the ledger keeps no features and its own table "
-            "does not hold them.",
-            metavar="DATA",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
+def replay(run: str, data: str | None = None) -> None:
     """Learn everything again from the ledger; exit 1 if it ends otherwise.
 
     It is the same if every byte is.
+
+    Arguments:
+        data: All tables of the run in one, if the ledger keeps no features and its own table does
+            not hold them.
     """
     from ffml.runs import open_run
     from ffml.runtime import configure
@@ -143,17 +116,14 @@ def replay(
     raise typer.Exit(0 if same else 1)
 
 
-def forget(
-    run: RunArgument,
-    id: IdArgument,
-    task: Annotated[
-        list[str] | None, option(None, "NAME", "Only in this task; give it again for several.")
-    ] = None,
-) -> None:
+def forget(run: str, id: str, task: list[str] | None = None) -> None:
     """Take a person's id and features out of a ledger.
 
     Counts and the chain of events stay, and what was learned stays learned. Rows that the learner
     remembers, or met lately, have no id; they stay until newer ones take their place.
+
+    Options:
+        --task NAME: Only in this task; give it again for several.
     """
     from ffml.runs import open_run
     from ffml.runtime import configure
@@ -163,19 +133,16 @@ def forget(
     typer.echo(f"forgotten: {number} decisions about one person keep neither id nor features")
 
 
-def promote(
-    run: RunArgument,
-    number: Annotated[
-        int | None,
-        typer.Argument(
-            help="The version. (default: always the newest)", metavar="VERSION", show_default=False
-        ),
-    ] = None,
-    back: Annotated[bool, flag(None, "The one before that decides now.", "--back")] = False,
-) -> None:
+def promote(run: str, number: int | None = None, back: bool = False) -> None:
     """Say which version of the learner decides.
 
     A version that was promoted decides whatever is learned meanwhile. All that can are listed.
+
+    Arguments:
+        number VERSION: The version. (default: always the newest)
+
+    Options:
+        --back: The one before that decides now.
     """
     from ffml.runs import open_run
 
@@ -193,15 +160,14 @@ def promote(
     opened.close()
 
 
-def upgrade(
-    run: Annotated[
-        Path, typer.Argument(help="Folder of a run of ffml 0.2.", metavar="DIR", show_default=False)
-    ],
-) -> None:
+def upgrade(run: Path) -> None:
     """Turn a run of ffml 0.2 into a ledger.
 
     Its data are played again with its settings. The old files go to the folder `old-0.2` inside.
     Decisions are made anew: those that were made by then are in the old files.
+
+    Arguments:
+        run DIR: Folder of a run of ffml 0.2.
     """
     from ffml.runs.upgrading import OLD, later_tasks, upgrade_run
     from ffml.runtime import configure
@@ -220,15 +186,13 @@ def upgrade(
         )
 
 
-def export(
-    run: RunArgument,
-    mlflow: Annotated[
-        Path | None, option(None, "DIR", "A new folder: a model for MLflow's servers.")
-    ] = None,
-) -> None:
+def export(run: str, mlflow: Path | None = None) -> None:
     """Write the version that decides as a model for MLflow.
 
     What MLflow's server decides is not in the ledger: rates and alarms do not know of it.
+
+    Options:
+        --mlflow DIR: A new folder: a model for MLflow's servers.
     """
     from ffml.runs import open_run
     from ffml.runtime import configure

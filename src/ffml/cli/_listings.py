@@ -3,14 +3,12 @@
 import json
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from ffml.cli._options import Json
 
-
-def datasets(json_output: Json = False) -> None:
+def datasets(json_output: bool = False) -> None:
     """List the data sets with their tasks and sizes."""
     from ffml.datasets import DATASETS
 
@@ -41,16 +39,12 @@ def datasets(json_output: Json = False) -> None:
     )
 
 
-def methods(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="A method, a part, a model or a wrapper: list its settings.", metavar="NAME"
-        ),
-    ] = None,
-    json_output: Json = False,
-) -> None:
-    """List methods, their parts, models and wrappers, or the settings of one."""
+def methods(name: str | None = None, json_output: bool = False) -> None:
+    """List methods, their parts, models and wrappers, or the settings of one.
+
+    Arguments:
+        name: A method, a part, a model or a wrapper: list its settings.
+    """
     from ffml.cli._catalogue import everything, first_line, settings_of
 
     if name is not None:
@@ -63,7 +57,7 @@ def methods(
     _listing("What a run is put together from; ffml methods NAME lists settings", rows, json_output)
 
 
-def notions(json_output: Json = False) -> None:
+def notions(json_output: bool = False) -> None:
     """List what can be asked not to differ between groups."""
     from ffml.cli._catalogue import first_line
     from ffml.problem.notions import CONSTRAINTS

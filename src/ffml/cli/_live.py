@@ -47,12 +47,7 @@ class Live:
     """Prints one line a round above a progress bar; on a pipe, the lines alone."""
 
     def __init__(
-        self,
-        console: Console,
-        run: "Run",
-        stream: Stream,
-        total: int | None,
-        short: bool = False,
+        self, console: Console, run: "Run", stream: Stream, total: int | None, short: bool = False
     ) -> None:
         """Describe what is shown.
 

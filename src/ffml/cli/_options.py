@@ -1,10 +1,17 @@
-"""Options that several commands share, and what they give together."""
+"""Options: a command's docstring says what each is for; those that several share are said here.
+
+A docstring goes on after its text with groups of options, as the help shows them::
+
+    Output:
+        --out DIR: Folder of the run.
+        --json: Print the result as JSON.
+"""
 
 import inspect
+import re
 from collections.abc import Callable
-from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -13,117 +20,65 @@ from ffml.base import FFMLError
 if TYPE_CHECKING:
     from rich.console import Console
 
-TABLE = "Your own table"
-WHAT = "What is asked"
-POLICY = "Who is approved (one of these)"
-HOW = "How to learn"
-OUTPUT = "Output"
+SHARED = """
+Arguments:
+    run: A run: its folder or address.
+    id: The person's id.
+    data: A data set (see `ffml datasets`), a table (.csv, .parquet, a folder of them), or a
+        database: sqlite:///FILE, postgresql://… (with --query).
 
+Options:
+    --support TABLE: Labelled rows of the same population: adapt to them first.
 
-def option(panel: str | None, word: str, text: str, *names: str, **more: Any) -> Any:
-    """Declare an option in its group, with the word that help has for its value."""
-    return typer.Option(
-        *names, help=text, metavar=word, rich_help_panel=panel, show_default=False, **more
-    )
+Your own table:
+    --decision COLUMN: Column with what was decided: two values.
+    --positive VALUE: The favourable decision, such as yes.
+    --sensitive COLUMN: Column with groups to compare; give it again for several.
+    --task COLUMN: Column that says which rows belong together: month, …
+    --time COLUMN: Column of dates: tasks are its periods, played in time order.
+    --by UNIT: How long a period is: day, week, month, quarter or year.
+    --query SQL: SQL query whose rows are the table. Without DATA it asks $FFML_SQL_URL.
 
+How to learn:
+    --plugin FILE: Python file with a method, wrapper, notion, model or data set of your own;
+        give it again for several.
 
-def flag(panel: str | None, text: str, *names: str) -> Any:
-    """Declare an option that takes no value."""
-    return option(panel, "", text, *names)
-
-
-def data_argument(databases: bool = True) -> Any:
-    """Declare the argument that says what to learn from."""
-    more = ", or a database: sqlite:///FILE, postgresql://… (with --query)" if databases else ""
-    text = f"A data set (see `ffml datasets`), a table (.csv, .parquet, a folder of them){more}."
-    return typer.Argument(help=text, show_default=False, metavar="DATA")
-
-
-RunArgument = Annotated[
-    str, typer.Argument(help="A run: its folder or address.", metavar="RUN", show_default=False)
-]
-IdArgument = Annotated[
-    str, typer.Argument(help="The person's id.", metavar="ID", show_default=False)
-]
-Decision = Annotated[
-    str | None, option(TABLE, "COLUMN", "Column with what was decided: two values.")
-]
-PositiveDecision = Annotated[
-    str | None, option(TABLE, "VALUE", "The favourable decision, such as yes.")
-]
-Sensitive = Annotated[
-    list[str] | None,
-    option(TABLE, "COLUMN", "Column with groups to compare; give it again for several."),
-]
-TaskColumn = Annotated[
-    str | None, option(TABLE, "COLUMN", "Column that says which rows belong together: month, …")
-]
-Time = Annotated[
-    str | None,
-    option(TABLE, "COLUMN", "Column of dates: tasks are its periods, played in time order."),
-]
-By = Annotated[
-    str | None, option(TABLE, "UNIT", "How long a period is: day, week, month, quarter or year.")
-]
-Query = Annotated[
-    str | None,
-    option(TABLE, "SQL", "SQL query whose rows are the table. Without DATA it asks $FFML_SQL_URL."),
-]
-Plugin = Annotated[
-    list[Path] | None,
-    option(
-        HOW,
-        "FILE",
-        "Python file with a method, wrapper, notion, model or data set of your own; give it again "
-        "for several.",
-    ),
-]
-Jobs = Annotated[
-    int | None, option(OUTPUT, "N", "Processes at a time. (default: one for each core)")
-]
-Backend = Annotated[
-    str | None,
-    option(
-        OUTPUT,
-        "ENGINE",
-        "Compute on a cluster instead: ray or dask, found by $RAY_ADDRESS or "
-        "$DASK_SCHEDULER_ADDRESS.",
-    ),
-]
-Support = Annotated[
-    str | None, option(None, "TABLE", "Labelled rows of the same population: adapt to them first.")
-]
-To = Annotated[
-    str | None,
-    option(
-        OUTPUT, "ADDRESS", "Also write the decisions to a database: sqlite:///… or postgresql://…"
-    ),
-]
-ToTable = Annotated[
-    str,
-    option(
-        OUTPUT, "NAME", "The table there; rows are added to it. (default: decisions)", "--table"
-    ),
-]
-Json = Annotated[bool, flag(OUTPUT, "Print the result as JSON.", "--json")]
+Output:
+    --jobs N: Processes at a time. (default: one for each core)
+    --backend ENGINE: Compute on a cluster instead: ray or dask, found by $RAY_ADDRESS or
+        $DASK_SCHEDULER_ADDRESS.
+    --to ADDRESS: Also write the decisions to a database: sqlite:///… or postgresql://…
+    --table NAME: The table there; rows are added to it. (default: decisions)
+    --json: Print the result as JSON.
+"""
+# Parameters that are not called as their options are: Python has these words already.
+PARAMETERS = {
+    "with": "wrappers",
+    "set": "settings",
+    "json": "json_output",
+    "list": "list_items",
+    "as": "kind",
+}
+GROUP = re.compile(r"^(\S.*):\n((?:    .*\n?)+)", re.MULTILINE)
+ENTRY = re.compile(r"^ {4}(--[\w-]+(?:, -\w)?|\w+)(?: ([^\s:]+))?: (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 class Columns(NamedTuple):
-    """What the columns of a person's own table are."""
+    """What the columns of a person's own table are.
 
-    label: Annotated[
-        str | None, option(TABLE, "COLUMN", "Column to predict: two values. (default: by its name)")
-    ] = None
-    positive: Annotated[
-        str | None, option(TABLE, "VALUE", "The label's favourable value, such as yes.")
-    ] = None
-    sensitive: Sensitive = None
-    task: TaskColumn = None
-    time: Time = None
-    by: By = None
-    drop: Annotated[
-        list[str] | None, option(TABLE, "COLUMN", "Column to leave out; give it again for several.")
-    ] = None
+    Your own table:
+        --label COLUMN: Column to predict: two values. (default: by its name)
+        --positive VALUE: The label's favourable value, such as yes.
+        --drop COLUMN: Column to leave out; give it again for several.
+    """
+
+    label: str | None = None
+    positive: str | None = None
+    sensitive: list[str] | None = None
+    task: str | None = None
+    time: str | None = None
+    by: str | None = None
+    drop: list[str] | None = None
 
     def split(
         self, texts: list[str] | None, query: str | None = None
@@ -141,30 +96,19 @@ class Columns(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """Who is decided favourably."""
+    """Who is decided favourably.
 
-    approve: Annotated[
-        float | None,
-        option(POLICY, "SHARE", "Share of favourable decisions: 0.8 approves 80 of 100 people."),
-    ] = None
-    cost: Annotated[
-        float | None,
-        option(
-            POLICY,
-            "NUMBER",
-            "What a wrong refusal costs, in wrong approvals: 5, or 0.2 if a wrong approval costs 5 "
-            "wrong refusals.",
-        ),
-    ] = None
-    threshold: Annotated[
-        str | None,
-        option(
-            POLICY,
-            "WHAT",
-            "labels (as many approvals as favourable labels are expected; the default), accuracy, "
-            "balanced (errors at both labels count the same), or the least probability.",
-        ),
-    ] = None
+    Who is approved (one of these):
+        --approve SHARE: Share of favourable decisions: 0.8 approves 80 of 100 people.
+        --cost NUMBER: What a wrong refusal costs, in wrong approvals: 5, or 0.2 if a wrong approval
+            costs 5 wrong refusals.
+        --threshold WHAT: labels (as many approvals as favourable labels are expected; the default),
+            accuracy, balanced (errors at both labels count the same), or the least probability.
+    """
+
+    approve: float | None = None
+    cost: float | None = None
+    threshold: str | None = None
 
     def asked(self) -> str | None:
         """Return the one policy that is asked for."""
@@ -174,36 +118,33 @@ class Policy(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What is asked of decisions that were made."""
+    """What is asked of decisions that were made.
 
-    max_gap: Annotated[
-        float | None,
-        option(WHAT, "GAP", "Largest gap between any two groups' rates (0.05: 5 points)."),
-    ] = None
-    min_ratio: Annotated[
-        float | None,
-        option(WHAT, "RATIO", "Smallest share of the highest rate that the lowest is."),
-    ] = None
-    notion: Annotated[
-        str | None,
-        option(
-            WHAT,
-            "NOTION",
-            "Whom these two compare: demographic-parity (everybody; the default), "
-            "equal-opportunity or equalized-odds.",
-        ),
-    ] = None
-    min_dp: Annotated[float | None, option(WHAT, "RATIO", "As --min-ratio, of everybody.")] = None
-    min_eo: Annotated[
-        float | None, option(WHAT, "RATIO", "As --min-ratio, of those of each label.")
-    ] = None
+    What is asked:
+        --max-gap GAP: Largest gap between any two groups' rates (0.05: 5 points).
+        --min-ratio RATIO: Smallest share of the highest rate that the lowest is.
+        --notion NOTION: Whom these two compare: demographic-parity (everybody; the default),
+            equal-opportunity or equalized-odds.
+        --min-dp RATIO: As --min-ratio, of everybody.
+        --min-eo RATIO: As --min-ratio, of those of each label.
+    """
+
+    max_gap: float | None = None
+    min_ratio: float | None = None
+    notion: str | None = None
+    min_dp: float | None = None
+    min_eo: float | None = None
 
 
 class Output(NamedTuple):
-    """How much is printed."""
+    """How much is printed.
 
-    quiet: Annotated[bool, flag(OUTPUT, "Print nothing but errors.", "--quiet", "-q")] = False
-    json_output: Json = False
+    Output:
+        --quiet, -q: Print nothing but errors.
+    """
+
+    quiet: bool = False
+    json_output: bool = False
 
     def console(self, what: str, address: str = "", leads: bool = True) -> "Console":
         """Say what is begun, before the seconds that a start takes."""
@@ -225,19 +166,61 @@ def refuse_below_one(**numbers: int | None) -> None:
             raise FFMLError(f"--{name.replace('_', '-')} must be >= 1, got {value}")
 
 
+def text_of(command: Callable[..., None]) -> str:
+    """Return what help says above the options; the terminal says where lines end."""
+    text = GROUP.split(inspect.cleandoc(command.__doc__ or ""))[0]
+    return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
+
+
+@cache
+def described(documentation: str) -> dict[str, Any]:
+    """Return what the parser of the command line needs of each parameter in a docstring.
+
+    >>> described("Output:\\n    --out DIR: Folder.\\n    --json: JSON.")["json_output"].param_decls
+    ('--json',)
+    """
+    found: dict[str, Any] = {}
+    for group, block in GROUP.findall(inspect.cleandoc(documentation)):
+        for written, word, lines in ENTRY.findall(block):
+            names, text = written.split(", "), " ".join(lines.split())
+            option = names[0].removeprefix("--").replace("-", "_")
+            if names[0] == option:
+                found[option] = typer.Argument(
+                    help=text, metavar=word or option.upper(), show_default=False
+                )
+                continue
+            panel = None if group == "Options" else group
+            found[PARAMETERS.get(option, option)] = typer.Option(
+                *names, help=text, metavar=word, rich_help_panel=panel, show_default=False
+            )
+    return found
+
+
 def flat(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take each option of a group (a named tuple) as an option of its own."""
-    signature = inspect.signature(command, eval_str=True)
+    """Return a command as the parser takes it: options described, groups taken apart.
+
+    A parameter whose kind is a named tuple stands for an option for each of its fields.
+    """
     groups: dict[str, Any] = {}
-    parameters: dict[str, tuple[Any, Any]] = {}  # name -> annotation and default
-    for name, parameter in signature.parameters.items():
+    parameters: list[inspect.Parameter] = []
+
+    def add(name: str, kind: Any, default: Any, documentation: str) -> None:
+        if info := (described(documentation).get(name) or described(SHARED).get(name)):
+            kind = Annotated[kind, info]
+        parameters.append(
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
+            )
+        )
+
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         kind = parameter.annotation
-        if fields := getattr(kind, "_field_defaults", None):
+        if hasattr(kind, "_field_defaults"):
             groups[name] = kind
-            hints = get_type_hints(kind, include_extras=True)
-            parameters |= {field: (hints[field], default) for field, default in fields.items()}
+            for field, default in kind._field_defaults.items():
+                add(field, kind.__annotations__[field], default, kind.__doc__)
         else:
-            parameters[name] = (kind, parameter.default)
+            add(name, kind, parameter.default, command.__doc__ or "")
 
     @wraps(command)
     def call(**given: Any) -> None:
@@ -245,10 +228,5 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(*(given.pop(field) for field in group._fields))
         command(**given)
 
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=value)
-            for name, (kind, value) in parameters.items()
-        ]
-    )
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return call

@@ -2,48 +2,27 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._options import (
-    OUTPUT,
-    TABLE,
-    WHAT,
-    Columns,
-    Json,
-    Limits,
-    Policy,
-    Query,
-    RunArgument,
-    Support,
-    To,
-    ToTable,
-    data_argument,
-    flag,
-    option,
-)
+from ffml.cli._options import Columns, Limits, Policy
 
 
 def inspect(
-    data: Annotated[str | None, data_argument()] = None,
+    data: str | None = None,
     *,
     columns: Columns,
-    query: Query = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            TABLE,
-            "NAME=VALUE",
-            "Another option of the table: data.order=COLUMN, data.date_format=DD/MM/YYYY, "
-            "data.intersect=true or data.drop_missing=true.",
-            "--set",
-        ),
-    ] = None,
-    json_output: Json = False,
+    query: str | None = None,
+    settings: list[str] | None = None,
+    json_output: bool = False,
 ) -> None:
-    """Say what a table looks like, and what is likely wrong with it."""
+    """Say what a table looks like, and what is likely wrong with it.
+
+    Your own table:
+        --set NAME=VALUE: Another option of the table: data.order=COLUMN,
+            data.date_format=DD/MM/YYYY, data.intersect=true or data.drop_missing=true.
+    """
     from ffml.recipe.sources import find_data, open_stream
     from ffml.tables import describe
     from ffml.tables import inspect as inspect_stream
@@ -63,62 +42,44 @@ def inspect(
 
 
 def predict(
-    model: Annotated[
-        str,
-        typer.Argument(help="A run's folder or address, or its model.safetensors.", metavar="RUN"),
-    ],
-    table: Annotated[
-        str,
-        typer.Argument(
-            help="Rows to decide about: a table, a folder, or a database.", metavar="TABLE"
-        ),
-    ],
-    query: Annotated[
-        str | None, option(None, "SQL", "SQL query whose rows are to be decided about.")
-    ] = None,
-    support: Support = None,
-    together: Annotated[
-        bool,
-        flag(
-            None,
-            "These people come as one task: find prices on them, not on people met lately.",
-            "--together",
-        ),
-    ] = False,
-    plugin: Annotated[
-        list[Path] | None, option(None, "FILE", "Plug-in that the run was made with.")
-    ] = None,
+    model: str,
+    people: str,
+    query: str | None = None,
+    support: str | None = None,
+    together: bool = False,
+    plugin: list[Path] | None = None,
     *,
     policy: Policy,
-    out: Annotated[
-        Path,
-        option(
-            OUTPUT,
-            "FILE",
-            "Where to write the decisions: .csv or .parquet. (default: decisions.csv)",
-        ),
-    ] = Path("decisions.csv"),
-    keep: Annotated[
-        list[str] | None,
-        option(
-            OUTPUT, "COLUMN", "Column to carry over, such as an id; =1 becomes '=1 in a .csv file."
-        ),
-    ] = None,
-    to: To = None,
-    to_table: ToTable = "decisions",
-    json_output: Json = False,
+    out: Path = Path("decisions.csv"),
+    keep: list[str] | None = None,
+    to: str | None = None,
+    table: str = "decisions",
+    json_output: bool = False,
 ) -> None:
     """Decide about the rows of a table, and keep no record.
 
     A person gets the same decision alone and among others. See `ffml decide` to keep decisions.
     Another policy than the run's shows what it would do; nothing is learned anew.
+
+    Arguments:
+        model RUN: A run's folder or address, or its model.safetensors.
+        people TABLE: Rows to decide about: a table, a folder, or a database.
+
+    Options:
+        --query SQL: SQL query whose rows are to be decided about.
+        --together: These people come as one task: find prices on them, not on people met lately.
+        --plugin FILE: Plug-in that the run was made with.
+
+    Output:
+        --out FILE: Where to write the decisions: .csv or .parquet. (default: decisions.csv)
+        --keep COLUMN: Column to carry over, such as an id; =1 becomes '=1 in a .csv file.
     """
     from ffml.runs.models import model_at
     from ffml.scoring import prepare
     from ffml.scoring.table import predict_table, write_decisions, write_to_database
     from ffml.tables import open_data
 
-    _refuse_inputs(out, [Path(one) for one in (model, table, support) if one is not None])
+    _refuse_inputs(out, [Path(one) for one in (model, people, support) if one is not None])
     if plugin:
         from ffml.recipe.plugins import load_plugins
 
@@ -129,12 +90,12 @@ def predict(
         from ffml.runtime import configure
 
         configure(devices=1)
-    source = open_data(table, query)
+    source = open_data(people, query)
     scorer = prepare(saved, source if together else None, support, asked)
     warned: list[str] = []
     batches = predict_table(scorer, source, keep or (), warned)
     if to is not None:
-        batches = write_to_database(batches, to, to_table)
+        batches = write_to_database(batches, to, table)
     rows = write_decisions(batches, out)
     for warning in warned:
         typer.echo(f"warning: unlike what was learned from, {warning}", err=True)
@@ -158,21 +119,21 @@ def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
 
 
 def check(
-    run: RunArgument,
+    run: str,
     *,
     limits: Limits,
-    max_violation: Annotated[
-        float | None, option(WHAT, "NUMBER", "Largest mean of max(|gap| - ε, 0) over the rounds.")
-    ] = None,
-    allow_unfinished: Annotated[
-        bool, flag(WHAT, "Judge a run by the rounds that it has.", "--allow-unfinished")
-    ] = False,
-    json_output: Json = False,
+    max_violation: float | None = None,
+    allow_unfinished: bool = False,
+    json_output: bool = False,
 ) -> None:
     """Check a run's gaps for a pipeline, which reads the exit code.
 
     0: what was asked is met; 1: it is violated; 2: the command is wrong; 3: the run is unfinished,
     or has too little data. Without a limit, what the run was asked for is checked.
+
+    What is asked:
+        --max-violation NUMBER: Largest mean of max(|gap| - ε, 0) over the rounds.
+        --allow-unfinished: Judge a run by the rounds that it has.
     """
     from ffml.audit.gate import EXIT_CODES, to_document, verdict
     from ffml.runs import open_run

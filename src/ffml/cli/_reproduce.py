@@ -6,63 +6,28 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ffml.cli._options import OUTPUT, Backend, Jobs, Output, flag, option, refuse_below_one
+from ffml.cli._options import Output, refuse_below_one
 
 if TYPE_CHECKING:
     from ffml.research.reproduce import Reproduction, Setting
 
-HOW = "How thoroughly (every output says what is less than in the paper)"
-
 
 def reproduce(
-    items: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Such as table2 or figure5; see --list. (default: all)",
-            metavar="ITEM",
-            show_default=False,
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, flag(HOW, "Few repeats, iterations and tasks: minutes instead of weeks.", "--quick")
-    ] = False,
-    protocol: Annotated[
-        str, option(HOW, "NAME", "paper, or clean: no synthetic rows. (default: paper)")
-    ] = "paper",
-    seeds: Annotated[
-        str | None,
-        option(HOW, "SEEDS", "Such as 0-4 or 0,1,2. (default: paper 0-9, clean 0-4, quick 0-1)"),
-    ] = None,
-    iterations: Annotated[
-        int | None, option(HOW, "N", "Iterations a round, of all methods. (default: the preset's)")
-    ] = None,
-    tolerance: Annotated[
-        float | None,
-        option(
-            HOW,
-            "NUMBER",
-            "End a round of FFML or m-FTML once θ, λ and loss change by less than this part of "
-            "themselves, such as 0.01. (default: never)",
-        ),
-    ] = None,
-    rounds: Annotated[
-        int | None, option(HOW, "N", "The first so many tasks of a stream. (default: all)")
-    ] = None,
-    jobs: Jobs = None,
-    backend: Backend = None,
-    out: Annotated[
-        Path,
-        option(
-            OUTPUT, "DIR", "Folder for everything; finished runs are kept. (default: reproduce)"
-        ),
-    ] = Path("reproduce"),
-    list_items: Annotated[
-        bool, flag(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
-    ] = False,
+    items: list[str] | None = None,
+    quick: bool = False,
+    protocol: str = "paper",
+    seeds: str | None = None,
+    iterations: int | None = None,
+    tolerance: float | None = None,
+    rounds: int | None = None,
+    jobs: int | None = None,
+    backend: str | None = None,
+    out: Path = Path("reproduce"),
+    list_items: bool = False,
     *,
     output: Output,
 ) -> None:
@@ -71,6 +36,22 @@ def reproduce(
     What was stopped goes on where it was.
 
     [bold]Example:[/bold] ffml reproduce table2 figure5 --quick
+
+    Arguments:
+        items ITEM: Such as table2 or figure5; see --list. (default: all)
+
+    How thoroughly (every output says what is less than in the paper):
+        --quick: Few repeats, iterations and tasks: minutes instead of weeks.
+        --protocol NAME: paper, or clean: no synthetic rows. (default: paper)
+        --seeds SEEDS: Such as 0-4 or 0,1,2. (default: paper 0-9, clean 0-4, quick 0-1)
+        --iterations N: Iterations a round, of all methods. (default: the preset's)
+        --tolerance NUMBER: End a round of FFML or m-FTML once θ, λ and loss change by less than
+            this part of themselves, such as 0.01. (default: never)
+        --rounds N: The first so many tasks of a stream. (default: all)
+
+    Output:
+        --out DIR: Folder for everything; finished runs are kept. (default: reproduce)
+        --list: Name the items and the runs each needs, and stop.
     """
     start = time.perf_counter()
     refuse_below_one(jobs=jobs)

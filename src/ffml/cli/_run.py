@@ -5,131 +5,37 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._options import (
-    HOW,
-    OUTPUT,
-    WHAT,
-    Columns,
-    Output,
-    Plugin,
-    Policy,
-    Query,
-    data_argument,
-    flag,
-    option,
-)
+from ffml.cli._options import Columns, Output, Policy
 
 _IN_PLACE_OF = {"max_gap": "min_ratio", "min_ratio": "max_gap"}  # one is asked for, not both
 
 
 def run(
     context: typer.Context,
-    data: Annotated[str | None, data_argument()] = None,
-    notion: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "NAME",
-            "What must not differ between groups (see `ffml notions`); give it again for "
-            "several. (default: demographic-parity)",
-        ),
-    ] = None,
-    max_gap: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "GAP",
-            "By how much it may differ: 0.05 is 5 points; none asks for no fairness. One for all "
-            "notions, or one for each. (default: 0.05)",
-        ),
-    ] = None,
-    min_ratio: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "RATIO",
-            "In place of --max-gap: what share of the higher rate of favourable decisions the "
-            "lower one is at least. 0.8 is the four-fifths rule.",
-        ),
-    ] = None,
-    decide_with_groups: Annotated[
-        bool,
-        flag(
-            WHAT,
-            "People's groups are known when they are decided about, and each group has a threshold "
-            "of its own. Not lawful everywhere; without, no decision looks at a group.",
-            "--decide-with-groups",
-        ),
-    ] = False,
+    data: str | None = None,
+    notion: list[str] | None = None,
+    max_gap: list[str] | None = None,
+    min_ratio: list[str] | None = None,
+    decide_with_groups: bool = False,
     *,
     policy: Policy,
     columns: Columns,
-    query: Query = None,
-    method: Annotated[
-        str | None,
-        option(
-            HOW,
-            "NAME",
-            "How to learn; see `ffml methods`. (default: leader; with --preset paper: ffml)",
-        ),
-    ] = None,
-    wrappers: Annotated[
-        list[str] | None,
-        option(
-            HOW,
-            "WRAPPER",
-            "Add a correction to the method, such as evened; give it again for several. `none` "
-            "takes away those of the preset.",
-            "--with",
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        option(
-            HOW,
-            "NAME",
-            "Named settings: default, or paper (as published, slow). (default: default)",
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            HOW,
-            "NAME=VALUE",
-            "Any other setting, such as rounds=10, seed=1, model=mlp or data.order=month; give it "
-            "again for several. `ffml methods NAME` lists them.",
-            "--set",
-        ),
-    ] = None,
-    plugin: Plugin = None,
-    out: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "DIR",
-            "Folder of the run, or postgresql://user@host/database?run=name. (default: "
-            "runs/DATA-METHOD-SEED)",
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool, flag(OUTPUT, "Replace the run in that folder.", "--overwrite")
-    ] = False,
-    keep_features: Annotated[
-        bool,
-        flag(OUTPUT, "Keep everybody's features in the ledger, not ids alone.", "--keep-features"),
-    ] = False,
-    config: Annotated[
-        Path | None,
-        option(OUTPUT, "FILE", "Settings from a .toml or .json file, or from a run's config.json."),
-    ] = None,
-    resume: Annotated[
-        str | None, option(OUTPUT, "DIR", "Go on with the run in this folder, with its settings.")
-    ] = None,
+    query: str | None = None,
+    method: str | None = None,
+    wrappers: list[str] | None = None,
+    preset: str | None = None,
+    settings: list[str] | None = None,
+    plugin: list[Path] | None = None,
+    out: str | None = None,
+    overwrite: bool = False,
+    keep_features: bool = False,
+    config: Path | None = None,
+    resume: str | None = None,
     output: Output,
 ) -> None:
     """Learn from one population after another, within a bound on the gaps.
@@ -140,6 +46,34 @@ def run(
     [bold]Examples:[/bold] ffml run adult --max-gap 0.02
 
     ffml run loans.csv --label approved --positive yes --sensitive sex --time date --by month
+
+    What is asked:
+        --notion NAME: What must not differ between groups (see `ffml notions`); give it again for
+            several. (default: demographic-parity)
+        --max-gap GAP: By how much it may differ: 0.05 is 5 points; none asks for no fairness. One
+            for all notions, or one for each. (default: 0.05)
+        --min-ratio RATIO: In place of --max-gap: what share of the higher rate of favourable
+            decisions the lower one is at least. 0.8 is the four-fifths rule.
+        --decide-with-groups: People's groups are known when they are decided about, and each group
+            has a threshold of its own. Not lawful everywhere; without, no decision looks at a
+            group.
+
+    How to learn:
+        --method NAME: How to learn; see `ffml methods`. (default: leader; with --preset paper:
+            ffml)
+        --with WRAPPER: Add a correction to the method, such as evened; give it again for several.
+            `none` takes away those of the preset.
+        --preset NAME: Named settings: default, or paper (as published, slow). (default: default)
+        --set NAME=VALUE: Any other setting, such as rounds=10, seed=1, model=mlp or
+            data.order=month; give it again for several. `ffml methods NAME` lists them.
+
+    Output:
+        --out DIR: Folder of the run, or postgresql://user@host/database?run=name. (default:
+            runs/DATA-METHOD-SEED)
+        --overwrite: Replace the run in that folder.
+        --keep-features: Keep everybody's features in the ledger, not ids alone.
+        --config FILE: Settings from a .toml or .json file, or from a run's config.json.
+        --resume DIR: Go on with the run in this folder, with its settings.
     """
     from ffml.cli._play import begin, resume_stream, run_stream
 

@@ -7,52 +7,43 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._options import RunArgument, flag, option
+from ffml.cli._options import refuse_below_one
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(help="Runs: folders or addresses.", metavar="RUN...", show_default=False),
-    ] = None,
-    demo: Annotated[
-        bool, flag(None, "Serve a made-up lender, in fast motion; nothing stays.", "--demo")
-    ] = False,
-    host: Annotated[
-        str, option(None, "NAME", "Where to listen. (default: 127.0.0.1)")
-    ] = "127.0.0.1",
-    port: Annotated[int, option(None, "N", "Its port; 0 takes a free one. (default: 8000)")] = 8000,
-    workers: Annotated[
-        int,
-        option(None, "N", "Processes that answer; several need PostgreSQL. (default: 1)", min=1),
-    ] = 1,
-    promote: Annotated[
-        str,
-        option(
-            None,
-            "HOW",
-            "How a newer version comes to decide: auto (labels it did not learn from say that it "
-            "is no worse), manual, or newest (at once). (default: auto)",
-        ),
-    ] = "auto",
-    webhook: Annotated[
-        str | None, option(None, "URL", "Address that is told of alarms. (default: none)")
-    ] = None,
-    rate: Annotated[
-        float | None, option(None, "NUMBER", "Requests a second by one token. (default: any)")
-    ] = None,
+    runs: list[str] | None = None,
+    demo: bool = False,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    promote: str = "auto",
+    webhook: str | None = None,
+    rate: float | None = None,
 ) -> None:
     """Decide and learn over HTTP, with a page for a browser.
 
     Every decision is in the ledger before it is said. Without a token (see
     `ffml token`) only this machine may ask.
+
+    Arguments:
+        runs RUN...: Runs: folders or addresses.
+
+    Options:
+        --demo: Serve a made-up lender, in fast motion; nothing stays.
+        --host NAME: Where to listen. (default: 127.0.0.1)
+        --port N: Its port; 0 takes a free one. (default: 8000)
+        --workers N: Processes that answer; several need PostgreSQL. (default: 1)
+        --promote HOW: How a newer version comes to decide: auto (labels it did not learn from say
+            that it is no worse), manual, or newest (at once). (default: auto)
+        --webhook URL: Address that is told of alarms. (default: none)
+        --rate NUMBER: Requests a second by one token. (default: any)
     """
     if demo == bool(runs):
         raise FFMLError("say which runs to serve, or --demo to look at a made-up one")
@@ -66,6 +57,7 @@ def serve(
     if demo:
         _demo(play, host, port)
         return
+    refuse_below_one(workers=workers)
     named = _named(runs or [])
     _refuse_bare(named, host)
     _refuse_files(named, workers)
@@ -125,20 +117,17 @@ def _demo(play: Callable[..., None], host: str, port: int) -> None:
         play(host, port, ready)
 
 
-def token(
-    run: RunArgument,
-    name: Annotated[
-        str, typer.Argument(help="Whose token it is.", metavar="NAME", show_default=False)
-    ],
-    scope: Annotated[
-        list[str] | None,
-        option(None, "SCOPE", "What it allows: decide, label, read or admin; again for several."),
-    ] = None,
-    remove: Annotated[bool, flag(None, "Make it worthless.", "--remove")] = False,
-) -> None:
+def token(run: str, name: str, scope: list[str] | None = None, remove: bool = False) -> None:
     """Make a token for the service, and print it once.
 
     The ledger keeps only its hash.
+
+    Arguments:
+        name: Whose token it is.
+
+    Options:
+        --scope SCOPE: What it allows: decide, label, read or admin; again for several.
+        --remove: Make it worthless.
     """
     from ffml.runs import open_run
     from ffml.service.tokens import make_token, remove_token

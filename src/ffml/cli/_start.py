@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._options import option
 from ffml.cli._settings_file import Answers, settings_text
 
 if TYPE_CHECKING:
@@ -18,18 +17,16 @@ MOST_DELAY = 1000
 UNITS = ("day", "week", "month", "quarter", "year")
 
 
-def start(
-    table: Annotated[
-        str, typer.Argument(help="A table: .csv, .parquet, or a folder of them.", metavar="TABLE")
-    ],
-    out: Annotated[
-        Path | None,
-        option(None, "FILE", "Where to write the settings. (default: TABLE's name with .toml)"),
-    ] = None,
-) -> None:
+def start(table: str, out: Path | None = None) -> None:
     """Ask a few questions about a table, and write a run's settings.
 
     They go to a file with comments, which `ffml run --config` reads.
+
+    Arguments:
+        table: A table: .csv, .parquet, or a folder of them.
+
+    Options:
+        --out FILE: Where to write the settings. (default: TABLE's name with .toml)
     """
     from ffml.tables import look, open_table
 

@@ -4,104 +4,31 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._options import (
-    OUTPUT,
-    Backend,
-    Columns,
-    Output,
-    Plugin,
-    data_argument,
-    option,
-    refuse_below_one,
-)
-
-WHAT, HOW = "What to try", "How to choose"
+from ffml.cli._options import Columns, Output, refuse_below_one
 
 
 def tune(
-    data: Annotated[str, data_argument(databases=False)],
-    method: Annotated[
-        str,
-        option(
-            WHAT,
-            "NAME",
-            "Whose settings to try, with wrappers and settings of its own: 'ffml with=evened'; see "
-            "`ffml methods`. (default: ffml)",
-        ),
-    ] = "ffml",
-    space: Annotated[
-        str | None,
-        option(
-            WHAT,
-            "NAME",
-            "Values by name: default (a modest grid), or paper (its ranges). (default: default, or "
-            "none with --grid)",
-        ),
-    ] = None,
-    grid: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "NAME=V1,V2,…",
-            "Values of one setting, such as inner.lr=0.03,0.1,0.3; again for several: all "
-            "combinations are tried. + joins what belongs together: max_gap=0.02+0.05,0.1+0.1",
-        ),
-    ] = None,
-    random: Annotated[
-        int | None,
-        option(
-            WHAT, "N", "Try so many draws between the smallest and the greatest values instead."
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "NAME=VALUE",
-            "One value for all, such as num_outer_steps=20, data.order=month, or rounds=30: the "
-            "length T of the stream, of which rounds T/3 to 2T/3 judge.",
-            "--set",
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        option(
-            WHAT, "NAME", "Where other settings come from: default or paper. (default: the space's)"
-        ),
-    ] = None,
-    target_dp: Annotated[
-        float, option(HOW, "NUMBER", "DP/ceiling that a setting should reach. (default: 0.99)")
-    ] = 0.99,
-    target_eo: Annotated[
-        float, option(HOW, "NUMBER", "EO/ceiling that a setting should reach. (default: 0.97)")
-    ] = 0.97,
-    seeds: Annotated[
-        str | None,
-        option(HOW, "SEEDS", "Such as 100-104; not those of tables, 0-99. (default: 100-104)"),
-    ] = None,
-    min_validation: Annotated[
-        int | None,
-        option(HOW, "N", "Rounds judged on fewer rows do not count. (default: 50; crime: 10)"),
-    ] = None,
+    data: str,
+    method: str = "ffml",
+    space: str | None = None,
+    grid: list[str] | None = None,
+    random: int | None = None,
+    settings: list[str] | None = None,
+    preset: str | None = None,
+    target_dp: float = 0.99,
+    target_eo: float = 0.97,
+    seeds: str | None = None,
+    min_validation: int | None = None,
     *,
     columns: Columns,
-    plugin: Plugin = None,
-    chunk: Annotated[
-        int | None,
-        option(
-            OUTPUT, "N", "Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)"
-        ),
-    ] = None,
-    backend: Backend = None,
-    out: Annotated[
-        Path | None,
-        option(OUTPUT, "DIR", "Folder for results; finished ones are kept. (default: tune/DATA)"),
-    ] = None,
+    plugin: list[Path] | None = None,
+    chunk: int | None = None,
+    backend: str | None = None,
+    out: Path | None = None,
     output: Output,
 ) -> None:
     """Try many settings, and choose one.
@@ -109,6 +36,32 @@ def tune(
     They are tried on seeds and rounds that no table reports.
 
     [bold]Example:[/bold] ffml tune adult --grid max_gap=0,0.02,0.05 --grid inner.lr=0.03,0.1,0.3
+
+    Arguments:
+        data: A data set (see `ffml datasets`), a table (.csv, .parquet, a folder of them).
+
+    What to try:
+        --method NAME: Whose settings to try, with wrappers and settings of its own: 'ffml
+            with=evened'; see `ffml methods`. (default: ffml)
+        --space NAME: Values by name: default (a modest grid), or paper (its ranges). (default:
+            default, or none with --grid)
+        --grid NAME=V1,V2,…: Values of one setting, such as inner.lr=0.03,0.1,0.3; again for
+            several: all combinations are tried. + joins what belongs together:
+            max_gap=0.02+0.05,0.1+0.1
+        --random N: Try so many draws between the smallest and the greatest values instead.
+        --set NAME=VALUE: One value for all, such as num_outer_steps=20, data.order=month, or
+            rounds=30: the length T of the stream, of which rounds T/3 to 2T/3 judge.
+        --preset NAME: Where other settings come from: default or paper. (default: the space's)
+
+    How to choose:
+        --target-dp NUMBER: DP/ceiling that a setting should reach. (default: 0.99)
+        --target-eo NUMBER: EO/ceiling that a setting should reach. (default: 0.97)
+        --seeds SEEDS: Such as 100-104; not those of tables, 0-99. (default: 100-104)
+        --min-validation N: Rounds judged on fewer rows do not count. (default: 50; crime: 10)
+
+    Output:
+        --chunk N: Settings computed at a time. (default: as many as fit in 1 GiB, up to 64)
+        --out DIR: Folder for results; finished ones are kept. (default: tune/DATA)
     """
     for name, target in (("target-dp", target_dp), ("target-eo", target_eo)):
         if not 0 < target <= 1.2:  # above 1: to be safe on unlucky seeds
