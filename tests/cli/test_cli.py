@@ -260,16 +260,16 @@ def test_help_of_every_command_fits_a_terminal(run_main, monkeypatch):
     for name, options in options_of_commands().items():
         assert f"│ {name} " in out
         _, page, _ = run_main(name, "--help")
-        assert all(word in page for word in options), name
-        own = [line for line in page.splitlines() if "--" in line and "--help" not in line]
-        assert not [line for line in own if re.search(r"<(bool|path|str|list)", line)], name
+        assert all(word in page for word in options if word.startswith("-")), name
+        own = re.findall(r"^│ [* ]*--.*", page, re.MULTILINE)
+        assert not [line for line in own if "<" in line and "--help" not in line], name
 
 
 def test_help_groups_the_options(run_main, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     code, out, _ = run_main("run", "--help")
     assert code == 0
-    for word in ("What is wanted", "Your own table", "How to learn", "--with", "NAME=VALUE"):
+    for word in ("What is asked", "Your own table", "How to learn", "--with", "NAME=VALUE"):
         assert word in out
 
 
