@@ -1,5 +1,6 @@
 """The command line. Each command is one function; this page puts them together."""
 
+import errno
 import sys
 from typing import Annotated, Any
 
@@ -72,6 +73,10 @@ def main() -> None:
         from ffml.cli._advice import with_owners
 
         _fail(with_owners(str(error), "".join(sys.argv[1:2]), options_of_commands()))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        _fail(f"{error.strerror}; make room and try again (what was done before is safe)")
     except Exception as error:
         if not hasattr(error, "format_message"):  # a usage error of the parser has it
             raise

@@ -6,6 +6,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+WHOLE = 18  # letters: a word up to so long is not broken
+
 
 def table(
     rows: Sequence[Mapping[str, Any]],
@@ -25,12 +27,17 @@ def table(
         **more: how it looks, see `rich.table.Table`.
     """
     made = Table(title=escape(title), title_justify="left", header_style="bold", **more)
+    texts = [
+        {name: f"{v:,}" if isinstance(v, int) else v for name, v in row.items()} for row in rows
+    ]
     for i, (name, value) in enumerate(rows[0].items()):
-        number = i >= left or isinstance(value, int)
+        words = " ".join([name, *(row[name] for row in texts)]).split()
         made.add_column(
-            escape(name), justify="right" if number else "left", overflow="fold", no_wrap=number
+            escape(name),
+            justify="right" if i >= left or isinstance(value, int) else "left",
+            overflow="fold",
+            min_width=min(WHOLE, max(map(len, words), default=0)),
         )
-    for i, row in enumerate(rows):
-        cells = [f"{v:,}" if isinstance(v, int) else escape(v) for v in row.values()]
-        made.add_row(*cells, end_section=i in end_after)
+    for i, row in enumerate(texts):
+        made.add_row(*map(escape, row.values()), end_section=i in end_after)
     return made
