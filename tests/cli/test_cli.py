@@ -1,6 +1,7 @@
 """The command line as a person meets it: what it prints, what it leaves behind, how it fails."""
 
 import csv
+import io
 import json
 import os
 import re
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 import typer
 from quick import QUICK, SMALL, sets
+from rich.console import Console
 
 from ffml.cli import app, options_of_commands
+from ffml.cli._table import table
 from ffml.methods import METHODS, PARTS
 from ffml.problem.models import MODELS
 from ffml.recipe.configfile import setting_kinds
@@ -171,7 +174,8 @@ BAD = [
     (["adult", *sets("data.order=sex")], "data.order is for tables of your own; 'adult' is a"),
     (["synthetic", *sets("data.num_tasks=x")], "setting 'num_tasks' takes a whole number, got 'x'"),
     (["adult", "--out", "file"], "file is a file, not a folder; choose another --out"),
-    (["adult", "--nonsense"], "No such option"),
+    (["adult", "--nonsense"], "No such option: --nonsense (see 'ffml run --help')"),
+    (["adult", "--sensitve", "sex"], "No such option: --sensitve; did you mean --sensitive? (see"),
     ([], "give a data set (see 'ffml datasets'), a table's path, or a database"),
     (["bank"], "bank-additional-full.csv"),
     (["sqlite:///x.db"], "a database needs --query, such as --query 'SELECT * FROM loans'"),
@@ -408,3 +412,25 @@ def test_an_unknown_command_points_to_the_list_of_commands(run_main):
 def test_a_typo_is_refused_before_anything_starts(run_main):
     code, out, err = run_main("run", "adlt")
     assert (code, out) == (2, "") and "did you mean 'adult'?" in err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_a_full_disk_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ffml", "datasets"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: No space left on device; make room and try again")
+
+
+def test_a_table_breaks_no_short_word():
+    rows = [{"compared": "sex: M against F", "typical gap": "31.7 [19.1, 72.2]", "rounds": 6}]
+    for width in (36, 40, 80):
+        with io.StringIO() as file:
+            Console(file=file, width=width).print(table(rows))
+            words = re.findall(r"[^\s│┃]+", file.getvalue())
+        assert {"compared", "typical", "against", "[19.1,", "72.2]", "rounds"} <= set(words)

@@ -12,7 +12,7 @@ def datasets(json_output: bool = False) -> None:
     """List the data sets with their tasks and sizes."""
     from ffml.datasets import DATASETS
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": d.name,
             "tasks": d.num_tasks,
