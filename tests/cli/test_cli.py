@@ -409,6 +409,11 @@ def test_an_unknown_command_points_to_the_list_of_commands(run_main):
     assert code == 2 and "Did you mean 'run'" in err and "(see 'ffml --help')" in err
 
 
+def test_without_a_command_the_help_is_shown(run_main):
+    code, out, err = run_main()
+    assert (code, err) == (2, "") and "Usage: " in out and "reproduce" in out
+
+
 def test_a_typo_is_refused_before_anything_starts(run_main):
     code, out, err = run_main("run", "adlt")
     assert (code, out) == (2, "") and "did you mean 'adult'?" in err

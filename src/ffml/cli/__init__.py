@@ -80,6 +80,8 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # a usage error of the parser has it
             raise
+        if not sys.argv[1:]:
+            sys.exit(2)  # the help was shown
         from ffml.cli._advice import usage_words
 
         options = options_of_commands()

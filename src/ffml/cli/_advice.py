@@ -47,7 +47,7 @@ def usage_words(error: Any, options: Iterable[str]) -> str:
         near = difflib.get_close_matches(name, [*options], n=1, cutoff=0.75)
         if said.startswith("No such option"):
             said = f"No such option: {name}" + (f"; did you mean {near[0]}?" if near else "")
-    return said.removesuffix(".") or "name a command"
+    return said.removesuffix(".")
 
 
 def without_secrets(message: str, words: Sequence[str]) -> str:

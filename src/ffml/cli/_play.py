@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from ffml.base import FFMLError
 from ffml.cli._live import Live
@@ -127,7 +128,7 @@ def play(
     if not played and (resumed or now):
         console.print(f"nothing new: all tasks of {stream.name} were played before", soft_wrap=True)
     show(console, run, as_json, now=now or not played)
-    where = f"Report: [bold]{report}[/bold]" if report else f"Ledger: {run.store.name}"
+    where = f"Report: [bold]{escape(str(report))}[/bold]" if report else f"Ledger: {run.store.name}"
     console.print(where, soft_wrap=True)
     if status == "interrupted":
         again = "ffml update" if now else "ffml run --resume"
