@@ -1,12 +1,13 @@
 """Every table at the terminal: texts on the left, numbers on the right."""
 
 from collections.abc import Mapping, Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
-WHOLE = 18  # letters: a word up to so long is not broken
+WHOLE = 18  # letters: a word up to so long is not broken, if the terminal is wide enough
 
 
 def table(
@@ -30,13 +31,15 @@ def table(
     texts = [
         {name: f"{v:,}" if isinstance(v, int) else v for name, v in row.items()} for row in rows
     ]
+    words = {name: " ".join([name, *(row[name] for row in texts)]).split() for name in rows[0]}
+    widths = {name: min(WHOLE, max(map(len, found), default=0)) for name, found in words.items()}
+    fits = sum(widths.values()) + 3 * len(widths) < get_terminal_size().columns
     for i, (name, value) in enumerate(rows[0].items()):
-        words = " ".join([name, *(row[name] for row in texts)]).split()
         made.add_column(
             escape(name),
             justify="right" if i >= left or isinstance(value, int) else "left",
             overflow="fold",
-            min_width=min(WHOLE, max(map(len, words), default=0)),
+            min_width=widths[name] if fits else None,
         )
     for i, row in enumerate(texts):
         made.add_row(*map(escape, row.values()), end_section=i in end_after)
