@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli._audit import decided_table
 
 if TYPE_CHECKING:
-    from ffml.documents import Document
+    from ffml.documents import Document, People
 
 
 def document(
@@ -17,6 +16,7 @@ def document(
     kind: str,
     decision: str | None = None,
     positive: str | None = None,
+    score: str | None = None,
     sensitive: list[str] | None = None,
     query: str | None = None,
     settings: list[str] | None = None,
@@ -30,22 +30,25 @@ def document(
     [bold]Example:[/bold] ffml document runs/hiring --as ll144 --set owner=Ann --out ll144.html
 
     Arguments:
-        data RUN|DECISIONS: A run (its folder or address), or a table of decisions with --decision.
+        data RUN|DECISIONS: A run (its folder or address), or a table with --decision or --score.
 
     Options:
         --as WHAT: ll144, ugesp, ai-act or model-card.
+
+    Your own table:
+        --score COLUMN: Instead: column with scores; ll144 then has scoring rates.
 
     Output:
         --set NAME=VALUE: What no count tells: owner='Ann Lee', audited_on=2026-05-04, …; give it
             again for several. What is not given is left open.
         --out FILE: File: .html for print, .csv or .json; a model card also .md.
     """
-    given = _given(settings)
-    if decision or sensitive or positive or query:
-        from ffml.documents import make_document, people_of_table
+    from ffml.documents import make_document
 
-        table = decided_table(data, query, decision, sensitive)
-        made = make_document(kind, people_of_table(*table, positive), fields=given)
+    given = _given(settings)
+    if decision or score or sensitive or positive or query:
+        people = _people(data, decision, score, sensitive, positive, query)
+        made = make_document(kind, people, fields=given)
     else:
         made = _of_run(data, kind, given)
     if out is None:
@@ -64,6 +67,28 @@ def _of_run(data: str, kind: str, given: dict[str, str]) -> "Document":
         return run.document(kind, **given)
     finally:
         run.close()
+
+
+def _people(
+    data: str,
+    decision: str | None,
+    score: str | None,
+    sensitive: list[str] | None,
+    positive: str | None,
+    query: str | None,
+) -> "People":
+    from ffml.documents import people_of_scores, people_of_table
+    from ffml.tables import open_data
+
+    source = open_data(data, query)
+    if score and (decision or positive):
+        raise FFMLError("--score stands instead of --decision and --positive; give one of them")
+    if not (decision or score) or not sensitive:
+        lacking = "--sensitive" if decision or score else "--decision or --score"
+        raise FFMLError(f"give {lacking} too; the table has {', '.join(source.columns[:30])}")
+    if score:
+        return people_of_scores(source, score, sensitive)
+    return people_of_table(source, str(decision), sensitive, positive)
 
 
 def _given(fields: list[str] | None) -> dict[str, str]:

@@ -35,7 +35,7 @@ def decide(
         --out FILE: Also write them: .csv or .parquet.
     """
     from ffml.audit.record import favourable_of
-    from ffml.metrics.phrases import hundred, were_decided
+    from ffml.metrics.phrases import decided, hundred
     from ffml.runs import open_run
     from ffml.runtime import configure
     from ffml.scoring.table import frame_batches, write_decisions, write_to_database
@@ -48,7 +48,7 @@ def decide(
     if to is not None:
         deque(write_to_database(frame_batches(frame), to, table), maxlen=0)
     tasks = ", ".join(dict.fromkeys(frame["task"]))
-    whom = were_decided(favourable_of(opened.config)).removeprefix("were ")
+    whom = decided(favourable_of(opened.config))
     said = f"{len(frame):,} decisions ({tasks}), {hundred(frame['decision'].mean())} {whom}"
     if json_output:
         typer.echo(frame.to_json(orient="records"))

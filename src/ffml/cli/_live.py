@@ -18,7 +18,7 @@ from rich.progress import (
 from ffml.audit.record import favourable_of
 from ffml.base import Stream, Task
 from ffml.metrics import NOTIONS, round_gaps
-from ffml.metrics.phrases import UNDEFINED, asked_words, were_decided
+from ffml.metrics.phrases import UNDEFINED, asked_words, decided
 from ffml.online.state import Round
 from ffml.report.numbers import counted
 
@@ -95,7 +95,7 @@ class Live:
         )
         for line in lines:
             self._line(line)
-        favourable = were_decided(favourable_of(self.run.config)).removeprefix("were ")
+        favourable = decided(favourable_of(self.run.config))
         self._line(
             f"{'round':>5}  {'task':<{self.width}} {'people':>7}  "
             f"{favourable if len(favourable) < 11 else 'favourable':>10} {'gap':>6} "

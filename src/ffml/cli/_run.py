@@ -59,8 +59,8 @@ def run(
             group.
 
     How to learn:
-        --method NAME: How to learn; see `ffml methods`. (default: leader; with --preset paper:
-            ffml)
+        --method NAME: How to learn; see `ffml methods`. (default: ffml-exact; with --preset
+            paper: ffml)
         --with WRAPPER: Add a correction to the method, such as evened; give it again for several.
             `none` takes away those of the preset.
         --preset NAME: Named settings: default, or paper (as published, slow). (default: default)

@@ -12,10 +12,9 @@ from sklearn.utils import check_random_state
 from ffml.base import FFMLError, Schema
 from ffml.border import at_least
 from ffml.online.state import Loop
-from ffml.recipe.build import build_loop, check_config
+from ffml.recipe.build import build_loop, check_config, shared_functions
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.policy import OPTIONS, options_of, policy_of
-from ffml.recipe.sharing import shared_functions
 
 # Settings that the classifier has as parameters of its own, by their names in a run.
 _PARAMETERS = {
