@@ -108,12 +108,10 @@ def test_unless_asked_otherwise_as_many_are_approved_as_labels_are_favourable(tm
     assert answer["policy"] == "labels"
     assert answer["positive_share"] == pytest.approx(decided)
     assert answer["label_share"] == pytest.approx(labels)
-    said = (
-        "Policy: as many are decided 'repaid' as labels are expected to be so. "
-        f"{100 * decided:.1f} of 100 were decided 'repaid', and {100 * labels:.1f} of 100 labels "
-        "were so."
-    )
+    said = f"{100 * decided:.1f} of 100 were decided 'repaid' ({100 * labels:.1f} by the labels)"
     assert said in str(answer)
+    card = (tmp_path / "run" / "model_card.md").read_text()
+    assert "Policy: as many are decided 'repaid' as labels are expected to be so." in card
 
 
 def test_every_door_takes_a_share_and_keeps_it(tmp_path, run_main):

@@ -20,7 +20,7 @@ _META: dict[str, Any] = {
     "optimizer": "adam",
 }
 _DEFAULT: dict[str, dict[str, Any]] = {
-    "leader": {
+    "ffml-exact": {
         "wrappers": ("evened", "boosted"),
         "shots": None,  # all labelled rows of a task; 100 of each class are the paper's protocol
         "tasks_per_round": 64,
@@ -81,7 +81,7 @@ def default_method(preset_name: str | None) -> str:
     """Return the method of a preset where none is named.
 
     >>> default_method("default"), default_method("paper")
-    ('leader', 'ffml')
+    ('ffml-exact', 'ffml')
     """
     return "ffml" if preset_name == "paper" else DEFAULT_METHOD
 
