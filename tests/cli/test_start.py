@@ -52,6 +52,8 @@ def test_enter_takes_what_the_table_suggests(loans):
         "[0.05]",
     ):
         assert question in done.output
+    asked = [line for line in done.output.splitlines() if line[:1].isdigit() or "   " in line[:3]]
+    assert len(asked) >= 8 and all(len(line) <= 76 for line in asked)  # an answer fits beside it
     assert "ffml run --config loans.toml" in done.output
     written = read_config_of("loans.toml")
     assert written.data == "loans.csv" and written.settings["max_gap"] == (0.05,)
@@ -150,7 +152,7 @@ def test_late_outcomes_are_played_late(loans):
 
     answer("", "yes", "", "", "", "1", "everybody", "none", "")
     written = read_config_of("loans.toml")
-    small = {"method": "leader", "wrappers": (), "shots": 5}
+    small = {"method": "ffml-exact", "wrappers": (), "shots": 5}
     run = ffml.run(written.data, **written.data_options, **dict(written.settings) | small)
     assert len(run.decisions) == ROWS and (run.rounds.n_support == 0).all()
     run.close()

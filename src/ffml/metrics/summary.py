@@ -99,3 +99,9 @@ def _ratio(values: np.ndarray, ceilings: np.ndarray) -> dict[str, Any]:
     ceiling = _average(np.where(np.isnan(values), np.nan, ceilings).tolist())["mean"]
     share = ratio["mean"] / ceiling if ratio["mean"] is not None and ceiling else None
     return ratio | {"ceiling": ceiling, "of_ceiling": share}
+
+
+def typical_gap(notion: Mapping[str, Any]) -> float:
+    """Return the largest typical gap of an answer's columns."""
+    values = [column["typical"]["value"] for column in notion["columns"]]
+    return max(values, key=lambda value: np.nan_to_num(np.array(value, float), nan=-1))

@@ -11,6 +11,7 @@ from ffml.base import Ratio
 from ffml.metrics import phrases, words
 from ffml.metrics.labels import why_unmeasured
 from ffml.metrics.phrases import in_points, known, rate
+from ffml.metrics.summary import typical_gap
 from ffml.report._facts import data_name, protected
 from ffml.report._view import RunView
 from ffml.report.answer import MOST_GROUPS
@@ -108,12 +109,16 @@ def beside(run: RunView) -> dict[str, Any]:
     groups, counts = next(c.groups for c in run.columns if c.name == name), run.counts[name]
     small = next(c["small"] for c in notion["columns"] if c["column"] == name)
     compared = [i for i, group in enumerate(groups) if group not in small]
-    columns = {"These decisions": _numbers(answer, counts.sum(0), compared)}
+    columns = {"These decisions": _numbers(_with_typical(answer), counts.sum(0), compared)}
     if free:
         table = run.without[name].sum(0) if name in run.without else None
         columns["Without fairness"] = _numbers(free, table, compared)
+    if one_by_one := run.summary.get("alone"):
+        columns["One by one"] = _numbers(one_by_one, run.alone[name], compared)
     for other in run.beside:
-        theirs = _numbers(other.summary["answer"], other.counts[name].sum(0), compared)
+        theirs = _numbers(
+            _with_typical(other.summary["answer"]), other.counts[name].sum(0), compared
+        )
         columns[str(other.config.get("method"))] = theirs
     if not why_unmeasured(counts) and answer["labelled"]:
         columns["The data (labels)"] = _numbers(_of_labels(answer), _labels(counts), compared)
@@ -122,7 +127,7 @@ def beside(run: RunView) -> dict[str, Any]:
     heads = [f"{decided[0].upper()}{decided[1:]}, of 100"]
     heads += [f"… of 100 {groups[i]}" for i in shown]
     heads += [f"Gap by {name}, points", "Lowest rate in % of the highest (four-fifths: 80)"]
-    heads += ["Accuracy", "Balanced accuracy"]
+    heads += ["Typical gap within a task, points", "Accuracy", "Balanced accuracy"]
     rows = zip(heads, *(_cells(one, len(shown)) for one in columns.values()), strict=True)
     return {"columns": list(columns), "rows": list(rows)}
 
@@ -136,7 +141,12 @@ def _labels(counts: np.ndarray) -> np.ndarray:
 
 
 def _of_labels(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return {"positive_share": answer["label_share"], "accuracy": None, "balanced_accuracy": None}
+    unknown = dict.fromkeys(("accuracy", "balanced_accuracy", "typical"))
+    return {"positive_share": answer["label_share"], **unknown}
+
+
+def _with_typical(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {**answer, "typical": typical_gap(answer["notions"][0])}
 
 
 def _numbers(
@@ -151,5 +161,5 @@ def _numbers(
 
 def _cells(found: Mapping[str, Any], shown: int) -> list[str]:
     rates = found["rates"][:shown] or [np.nan] * shown
-    numbers = [found["positive_share"], *rates, found["gap"], found["ratio"]]
+    numbers = [found["positive_share"], *rates, found["gap"], found["ratio"], found["typical"]]
     return [*map(in_points, numbers), rate(found["accuracy"]), rate(found["balanced_accuracy"])]

@@ -22,6 +22,7 @@ from ffml.metrics.phrases import (
     rate,
     were_decided,
 )
+from ffml.metrics.summary import typical_gap
 
 MOST_GROUPS = 6  # of a column that are listed one by one
 
@@ -55,6 +56,8 @@ def change_sentences(summary: Mapping[str, Any]) -> list[str]:
     free, favourable = summary.get("without_fairness"), summary["answer"]["favourable"]
     moved = (summary.get("moved") or {}).items()
     said = [_without_sentence(free)] if free else []
+    if alone := summary.get("alone"):
+        said.append(_alone_sentence(alone, typical_gap(summary["answer"]["notions"][0])))
     if blindness := summary.get("blindness"):
         said.append(_blindness_sentence(blindness))
     return said + [_moved_sentence(column, groups, favourable) for column, groups in moved]
@@ -206,6 +209,17 @@ def _blindness_sentence(found: Mapping[str, Any]) -> str:
         "With a threshold for each group (--decide-with-groups, where lawful), accuracy would have"
         f" been {found['accuracy_by_group']:.3f} and not {found['accuracy']:.3f} among the newest"
         f" {found['people']:,} people with a label, as many of them approved."
+    )
+
+
+def _alone_sentence(found: Mapping[str, Any], together: float | None) -> str:
+    """Say what people who come one by one can expect beside those of a task that comes whole."""
+    return (
+        f"One by one: had each of {found['people']:,} people come alone, decided about by what was"
+        f" known before their task, groups would be {in_points(found.get('gap'))} points apart and"
+        f" {in_points(found.get('typical'))} typically within a task"
+        f" ({in_points(together)} as decided here, where prices are found on the very people of a"
+        " task). Expect this of people who come later and alone."
     )
 
 

@@ -9,7 +9,7 @@ from ffml.base import SensitiveColumn
 from ffml.metrics.answer import Asked, answer
 from ffml.metrics.labels import measurable
 from ffml.metrics.reliability import reliability
-from ffml.metrics.summary import column_summary, summarise
+from ffml.metrics.summary import column_summary, summarise, typical_gap
 from ffml.online.state import Round
 
 LABEL_FREE = ("dp", "disc", "dbc", "collapsed")  # columns of a round that need no label, by prefix
@@ -44,6 +44,7 @@ def run_summary(
             counts, columns, asked, names, favourable=favourable, raised=raised, policy=policy
         ),
         "without_fairness": without_fairness(rounds, columns, asked),
+        "alone": had_each_come_alone(rounds, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "by_column": {
             c.name: column_summary(
@@ -78,16 +79,34 @@ def without_fairness(
     )
     if same:
         return None
-    free = {c.name: np.stack([r.unpriced[c.name] for r in rounds]) for c in columns}
-    found = answer(free, columns, [(notion, None) for notion, _ in asked])
-    worst = found["notions"][0]
-    fact = worst["fact"] or {}
-    typical = [column["typical"]["value"] for column in worst["columns"]]
+    return _outcome([record.unpriced for record in rounds], columns, asked)
+
+
+def had_each_come_alone(
+    rounds: Sequence[Round], columns: Sequence[SensitiveColumn], asked: Asked
+) -> dict[str, Any] | None:
+    """Answer for what the same people would have got one by one, before their task was known.
+
+    Prices found on the people who are decided about fit the chance in them too; those of people
+    who come alone do not. None where the run does not know it.
+    """
+    alone = [record.alone for record in rounds if record.alone]
+    return _outcome(alone, columns, asked) if alone else None
+
+
+def _outcome(
+    rounds: Sequence[Mapping[str, np.ndarray]], columns: Sequence[SensitiveColumn], asked: Asked
+) -> dict[str, Any]:
+    """Say in a few numbers what other decisions would have come to, from their counts."""
+    counts = {c.name: np.stack([tables[c.name] for tables in rounds]) for c in columns}
+    shown = answer(counts, columns, [(notion, None) for notion, _ in asked])
+    notion = shown["notions"][0]
+    fact = notion["fact"] or {}
     return {
-        **{k: found[k] for k in ("accuracy", "balanced_accuracy", "positive_share")},
+        **{k: shown[k] for k in ("people", "accuracy", "balanced_accuracy", "positive_share")},
         "gap": fact.get("gap"),
         "ratio": fact.get("ratio"),
-        "typical": max(typical, key=lambda value: np.nan_to_num(value, nan=-1)),
+        "typical": typical_gap(notion),
     }
 
 
