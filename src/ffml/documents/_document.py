@@ -37,9 +37,7 @@ class Document:
     rule: str  # which rule it is made for, and its version
     sections: tuple[Section, ...]
     who_fills: str = "the person who signs"
-    heads: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what print calls cells; "": not printed
+    heads: Mapping[str, str] = field(default_factory=dict)  # of cells in print; "": left out
     markdown: str | None = None  # where the document has a text of its own
     own_json: dict[str, Any] | None = None  # where its JSON has a schema of its own
 
