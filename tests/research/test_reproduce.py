@@ -11,10 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from playing import Player
 
 from ffml.base import FFMLError
 from ffml.online.state import Round
-from ffml.recipe.build import check_config
+from ffml.recipe.build import build, check_config
 from ffml.recipe.config import configure_run
 from ffml.recipe.recipes import Recipe
 from ffml.research.reproduce import ITEMS, QUICK, Reproduction, Setting, duration
@@ -516,3 +517,41 @@ def test_times_as_people_say_them():
         "1.5 h",
         "100.0 h",
     ]
+
+
+# -- runs that are kept as text --------------------------------------------------------------------
+
+KEPT = Path(__file__).parents[2] / "benchmarks" / "table2"
+
+
+def test_a_kept_run_is_taken_and_not_computed_again(tmp_path, run_main, monkeypatch):
+    setting = Setting(seeds=(0,), iterations=1, rounds=2)
+    words = ("reproduce", "figure5", "--seeds", "0", "--iterations", "1", "--rounds", "2")
+    words += ("--kept", "kept", "--json")
+    first = Reproduction(["figure5"], setting, Path("first"), Path("kept"))
+    experiment = build(tiny_cells()[0].config)
+    rounds = Player.of(experiment).play(experiment.stream.tasks())
+    for cell in first.cells:
+        first.runs.save(cell, packed_cell(cell, experiment, rounds, 60.0))
+    first.exchange()
+    files = {path.name: path.read_bytes() for path in Path("kept").iterdir()}
+    assert len(files) == 4 and max(map(len, files.values())) < 6000
+    monkeypatch.setattr("ffml.studies.play.compute", None)  # nothing is left to compute
+    code, out, err = run_main(*words, "--out", "second")
+    assert code == 0 and "all 4 runs are finished already" in err, err
+    assert {path.name: path.read_bytes() for path in Path("kept").iterdir()} == files
+    second = Reproduction(["figure5"], setting, Path("second"))
+    frames = [made.runs.load(made.cells).drop(columns="n_rows") for made in (first, second)]
+    pd.testing.assert_frame_equal(*frames, check_like=True)
+    assert json.loads(out)[0]["run_seconds"] == 240
+
+
+def test_the_runs_of_table_2_that_the_repository_keeps_are_those_it_asks_for():
+    """If a setting got another name or default on purpose, write it into the files as well."""
+    cells = Setting(seeds=(0, 1, 2), tolerance=0.01).cells(DATA, list(LABELS))
+    asked = {f"{c.config.data}-{c.config.recipe.method}-{c.config.seed}": c for c in cells}
+    for path in KEPT.glob("*.json"):
+        run = json.loads(path.read_text(encoding="utf-8"))
+        cell = asked[path.name.rpartition("-")[0]]
+        assert run["run"] == cell.description, path.name
+        assert len(run["tasks"]) == len(run["counts"][0]) == len(run["by_round"]["loss"])

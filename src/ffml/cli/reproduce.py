@@ -58,6 +58,14 @@ def reproduce(
     out: Annotated[
         Path, option(OUTPUT, "Folder for everything; finished runs are kept. (default: reproduce)")
     ] = Path("reproduce"),
+    kept: Annotated[
+        Path | None,
+        option(
+            OUTPUT,
+            "Folder of finished runs as small text files, such as benchmarks/table2: they are "
+            "taken from there, and new ones are added. (default: none)",
+        ),
+    ] = None,
     list_items: Annotated[
         bool, option(OUTPUT, "Name the items and the runs each needs, and stop.", "--list")
     ] = False,
@@ -90,7 +98,7 @@ def reproduce(
     }
     given = {name: value for name, value in given.items() if value is not None}
     setting = replace(QUICK if quick else Setting(), protocol=protocol, **given)
-    made = Reproduction(items or [], setting, out)
+    made = Reproduction(items or [], setting, out, kept)
     if list_items:
         _list(made, json_output)
         return
