@@ -19,9 +19,7 @@ from ffml.recipe.build import build, check_config
 from ffml.recipe.config import configure_run
 from ffml.recipe.recipes import Recipe
 from ffml.research.reproduce import ITEMS, QUICK, Reproduction, Setting, duration
-from ffml.research.reproduce._by_round import by_round
-from ffml.research.reproduce._charts import LOOKS
-from ffml.research.reproduce._figure4 import MAX_DBC, MAX_LOSS, needed
+from ffml.research.reproduce._figures import LOOKS, MAX_DBC, MAX_LOSS, by_round, needed
 from ffml.research.reproduce._paper import DATA, LABELS, SYMBOLS, TABLE_2, TABLE_3
 from ffml.research.reproduce._table2 import end_task, end_task_table, rescaled
 from ffml.studies.cells import Store, packed_cell

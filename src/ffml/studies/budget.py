@@ -1,7 +1,7 @@
 """Equal budgets: every method is compared with settings chosen from equally many."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ def chosen_by_search(
     draws: int,
     out: Path,
     *,
+    seeds: Sequence[int] | None = None,
     backend: str | None = None,
     command: str = "",
     watch: Watch = unwatched,
@@ -28,6 +29,7 @@ def chosen_by_search(
     Args:
         draws: settings tried for each variant and data set.
         out: folder of the comparison; searches are kept in ``tuned`` and go on where they were.
+        seeds: by default those of `ffml tune`.
         backend: "ray" or "dask".
         command: what chosen.json says that it was made with.
         watch: as of `ffml.studies.tuning.tune_settings`.
@@ -46,6 +48,7 @@ def chosen_by_search(
             grid={},
             random=draws,
             preset=preset,
+            seeds=seeds,
             data_options=options,
             plugins=plugins,
         )

@@ -167,6 +167,7 @@ class Store:
         return pd.concat(frames, ignore_index=True)
 
     def contents(self, cell: RunSpec) -> Contents | None:
+        """Read a cell's file; None where it is not finished."""
         contents = read_keyed(self.path(cell), cell.key)
         measured = () if contents is None else contents.document.get("sizes", ())
         return contents if not cell.sizes or tuple(measured) == cell.sizes else None

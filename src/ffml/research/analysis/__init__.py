@@ -6,7 +6,7 @@ grow. `logistic_constants` bounds the constants of a convex problem, and `theore
 the step sizes that Theorems 1 and 2 derive from them. See docs/theory.md.
 """
 
-from ffml.research.analysis._constants import Constants, estimate_constants, logistic_constants
+from ffml.research.analysis._constants import Constants, logistic_constants
 from ffml.research.analysis._game import Game, record
 from ffml.research.analysis._growth import fitted_scale, growth_rate, plot_growth
 from ffml.research.analysis._hindsight import Comparator, best_in_hindsight
@@ -14,7 +14,6 @@ from ffml.research.analysis._regret import Analysis, Violation, analyse, violati
 from ffml.research.analysis._steps import (
     damping_range,
     guaranteed_curvature,
-    inner_step_fits,
     largest_inner_step,
     outer_step,
     theorem_settings,
@@ -31,11 +30,9 @@ __all__ = [
     "best_in_hindsight",
     "convex_stream",
     "damping_range",
-    "estimate_constants",
     "fitted_scale",
     "growth_rate",
     "guaranteed_curvature",
-    "inner_step_fits",
     "largest_inner_step",
     "logistic_constants",
     "outer_step",

@@ -8,7 +8,7 @@ import numpy as np
 from ffml.base import FFMLError
 from ffml.border import one_of
 from ffml.research.analysis._regret import Analysis
-from ffml.studies.figures import DARK, GREY, looks, panels
+from ffml.studies.drawing import DARK, GREY, looks, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

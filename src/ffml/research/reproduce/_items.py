@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ffml.research.reproduce._by_round import metric_by_round, variants_by_round
-from ffml.research.reproduce._figure4 import efficiency_by_round
+from ffml.research.reproduce._figures import (
+    efficiency_by_round,
+    metric_by_round,
+    variants_by_round,
+)
 from ffml.research.reproduce._made import Made
 from ffml.research.reproduce._paper import DATA, LABELS
 from ffml.research.reproduce._setting import Setting

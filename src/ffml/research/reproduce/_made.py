@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ffml.recipe.plain import to_json
 from ffml.report import markdown
+from ffml.studies.drawing import figure_style, picture_bytes
 from ffml.studies.files import write_files
-from ffml.studies.pictures import figure_style, picture_bytes
 from ffml.tables.csvfile import frame_text
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pandas as pd
 
 from ffml.border import one_of
 from ffml.recipe.plain import plain
+from ffml.research.reproduce._archive import exchange_runs
 from ffml.research.reproduce._items import ITEMS, Item, make
-from ffml.research.reproduce._kept import exchange_runs
 from ffml.research.reproduce._made import read_record, write_item
 from ffml.research.reproduce._page import write_page
 from ffml.research.reproduce._setting import Setting

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ffml.studies.compare import trade_off_curve
-from ffml.studies.figures import BLUE, GREY, ORANGE, RED, legend, panels
-from ffml.studies.pictures import picture_bytes
+from ffml.studies.drawing import BLUE, GREY, ORANGE, RED, legend, panels, picture_bytes
 from ffml.studies.tuning._choose import Rule
 
 if TYPE_CHECKING:
