@@ -21,7 +21,7 @@ from ffml.recipe.recipes import Recipe
 from ffml.research.reproduce import ITEMS, QUICK, Reproduction, Setting, duration
 from ffml.research.reproduce._figures import LOOKS, MAX_DBC, MAX_LOSS, by_round, needed
 from ffml.research.reproduce._paper import DATA, LABELS, SYMBOLS, TABLE_2, TABLE_3
-from ffml.research.reproduce._table2 import end_task, end_task_table, rescaled
+from ffml.research.reproduce._paper_tables import end_task, end_task_table, rescaled
 from ffml.studies.cells import Store, packed_cell
 from ffml.studies.compare import plan, run_cells
 from ffml.studies.efficiency import SUPPORT_SIZES, Point

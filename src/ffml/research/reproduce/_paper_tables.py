@@ -1,12 +1,20 @@
-"""Table 2: end-task performance, ours beside the paper's."""
+"""The paper's tables: end-task performance, and hyper-parameters, ours beside the paper's."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ffml.recipe.config import configure_run
 from ffml.research.reproduce._made import Entry, Made, TextTable
-from ffml.research.reproduce._paper import LABELS, PUBLISHED_VALUES, TABLE_2
+from ffml.research.reproduce._paper import (
+    DATA,
+    LABELS,
+    PUBLISHED_VALUES,
+    SYMBOLS,
+    TABLE_2,
+    TABLE_3,
+)
 from ffml.research.reproduce._setting import Setting
 from ffml.studies.compare import summarise_results
 
@@ -19,6 +27,15 @@ METRICS = {
     "accuracy": ("accuracy, % ↑", True),
 }
 UNDEFINED = "–"
+# Beyond the paper's columns: what it says in its text, and what it leaves open.
+_MORE = {
+    "dual_lr": "step of λ",
+    "optimizer": "optimizer",
+    "outer": "outer level",
+    "wrappers": "wrappers",
+    "model": "model",
+    "notions": "notion",
+}
 
 
 def end_task(frame: pd.DataFrame) -> pd.DataFrame:
@@ -36,7 +53,8 @@ def end_task(frame: pd.DataFrame) -> pd.DataFrame:
     disc = summary[summary["metric"] == "disc"]
     scaled = [rescaled(lines) for _, lines in disc.groupby("data", sort=False)]
     table = pd.concat([summary, *scaled], ignore_index=True)
-    table["paper"] = [_printed(*place) for place in zip(*_places(table), strict=True)]
+    places = table[["data", "metric", "label"]].itertuples(index=False)
+    table["paper"] = [_printed(*place) for place in places]
     for column, best in (("mean", "best"), ("paper", "paper_best")):
         table[best] = False
         for (_, metric), lines in table.groupby(["data", "metric"], sort=False):
@@ -102,12 +120,47 @@ def _ours(found: pd.DataFrame, repeats: int) -> list[Entry]:
     return entries
 
 
-def _places(table: pd.DataFrame) -> Sequence[pd.Series]:
-    return table["data"], table["metric"], table["label"]
-
-
 def _printed(data: str, metric: str, label: str) -> float:
     """Return the paper's value; its Disc is rescaled, so it stands beside ours that is."""
     name = {"disc_rescaled": "disc", "disc": ""}.get(metric, metric)
     values = TABLE_2.get(data, {}).get(name)
     return values[list(LABELS.values()).index(label)] if values else np.nan
+
+
+def hyper_parameters(setting: Setting, frame: pd.DataFrame | None = None) -> Made:
+    """Put the paper's settings, the package's own and those of this page beside each other."""
+    del frame  # nothing was run for it
+    rows = []
+    for data in DATA:
+        rows.append(_row(data, "paper, as printed", dict(zip(SYMBOLS, TABLE_3[data], strict=True))))
+        rows.append(_row(data, "preset paper", configure_run(data, {}, "paper").settings))
+        rows.append(_row(data, "preset default", configure_run(data, {}).settings))
+        if setting.note:
+            [used] = setting.cells([data], ["ffml"])[:1]
+            rows.append(_row(data, "the runs of this setting", used.config.settings))
+    numbers = pd.DataFrame(rows)
+    header = ["data", "settings", *SYMBOLS.values(), *_MORE.values()]
+    lines = [[Entry(str(value)) for value in row.values()] for row in rows]
+    caption = (
+        "What the paper prints, the preset that follows it (ffml run --preset paper), the "
+        "package's own default, and what the runs of the other items here used if that is none of "
+        "them. An empty cell is what the table of the paper does not say. Without a step of λ of "
+        "its own, λ takes steps of η₂."
+    )
+    return Made(caption, numbers, tables=[TextTable("FFML", header, lines, names=2)])
+
+
+def _row(data: str, source: str, settings: dict[str, Any]) -> dict[str, str]:
+    names = {"data": data, "settings": source}
+    return names | {name: _text(settings, name) for name in (*SYMBOLS, *_MORE)}
+
+
+def _text(settings: dict[str, Any], name: str) -> str:
+    if name not in settings:
+        return ""
+    value = settings[name]
+    if value is None:
+        return "η₂"
+    if isinstance(value, (tuple, list)):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
