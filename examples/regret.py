@@ -7,6 +7,8 @@ import sys
 
 import jax.numpy as jnp
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import ffml
 from ffml.base import Info, Model
@@ -50,6 +52,32 @@ for name, player in {"FFML": learner, "GenOLC": gen_olc, "standing still": still
         f"{name}: regret {regret[-1]:.2f}, growing like T^{rates[0]:.2f}; "
         f"clipped violation {violation[-1]:.2f}, growing like T^{rates[1]:.2f}"
     )
+
+
+# Theorem 2: regret is O(log T) and violation O(√(T log T)).
+RATES = {"log T": np.log, "√(T log T)": lambda rounds: np.sqrt(rounds * np.log(rounds))}
+
+
+def draw(axes: Axes, title: str, curves: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
+    """Draw curves against T, and the rates, fitted to the first of them."""
+    for name, (rounds, values) in curves.items():
+        exponent = analysis.growth_rate(values, rounds)
+        axes.plot(rounds, values, lw=1.8, label=f"{name}, $T^{{{exponent:.2f}}}$")
+    rounds, values = next(iter(curves.values()))
+    for (name, rate), dash in zip(RATES.items(), ("--", ":"), strict=True):
+        shape = rate(rounds)
+        fitted = shape * (shape @ values) / (shape @ shape)
+        axes.plot(rounds, fitted, dash, color="#5b5f66", lw=1.3, label=f"c·{name}")
+    axes.set_title(title, loc="left", fontsize=11)
+    axes.set_xlabel("rounds T")
+    axes.legend(frameon=False)
+
+
 if len(sys.argv) > 1:
     del found["standing still"]  # it would dwarf the others
-    analysis.plot_growth(found).savefig(sys.argv[1])
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    draw(left, "regret", {name: (a.rounds, a.regret) for name, a in found.items()})
+    totals = {name: (a.rounds, a.violation.total.max(1)) for name, a in found.items()}
+    draw(right, "cumulative violation", totals)
+    figure.savefig(sys.argv[1])

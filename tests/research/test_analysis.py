@@ -1,7 +1,5 @@
 """Regret against oracles that know the answer; constants and steps against their definitions."""
 
-import re
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -462,36 +460,6 @@ def test_growth_rates_of_curves_that_are_not_positive():
 def test_growth_does_not_depend_on_the_scale(scale, power):
     t = np.arange(1, 60)
     assert analysis.growth_rate(scale * t**power) == pytest.approx(power)
-    c = analysis.fitted_scale(scale * np.log(t), t, "log T")
-    assert c == pytest.approx(scale)
-
-
-def an_analysis(regret, total):
-    rounds = np.geomspace(8, 500, len(regret)).round().astype(int)
-    violation = analysis.Violation(total, np.maximum(total, 0), np.maximum(total, 0) ** 2)
-    return analysis.Analysis(rounds, regret, regret, violation, np.zeros_like(total), [])
-
-
-def test_the_figure_says_what_was_measured(tmp_path):
-    log = np.log(np.geomspace(8, 500, 20).round())
-    totals = np.stack([np.linspace(-1, 3, 20), np.zeros(20)], axis=1)
-    figure = analysis.plot_growth(
-        {"FFML": an_analysis(2 * log, totals), "GenOLC": an_analysis(-log, -np.abs(totals) - 1)}
-    )
-    left, right = figure.axes
-    assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "regret",
-        "cumulative violation",
-    ]
-    words = [text.get_text() for text in left.get_legend().get_texts()]
-    assert re.fullmatch(r"FFML, \$T\^\{0\.1\d\}\$", words[0])
-    assert words[1:] == ["GenOLC, never positive", "c·log T", "c·√(T log T)"]
-    ffml_line, _, fitted, *_ = left.get_lines()
-    np.testing.assert_allclose(fitted.get_ydata()[-1], ffml_line.get_ydata()[-1])
-    np.testing.assert_array_equal(right.get_lines()[0].get_ydata(), totals.max(1))
-    for suffix in ("svg", "png"):
-        figure.savefig(tmp_path / f"f.{suffix}")
-        assert (tmp_path / f"f.{suffix}").stat().st_size > 5000
 
 
 # -- bad input -----------------------------------------------------------------------------------
@@ -525,8 +493,6 @@ def test_games_that_cannot_be_recorded(line, schema, make_stream):
         (lambda game: analysis.growth_rate([1.0, np.nan]), "a curve is two or more finite"),
         (lambda game: analysis.growth_rate([1.0, 2.0], [3, 2]), "one ascending number"),
         (lambda game: analysis.growth_rate([1.0, 2.0], start=1.0), "below 1, got 1.0"),
-        (lambda game: analysis.fitted_scale([1.0, 2.0], [1, 2], "T"), "unknown rate 'T'"),
-        (lambda game: analysis.plot_growth({}), "plot_growth needs at least one analysed game"),
         (lambda game: analysis.largest_inner_step(CONSTANTS, -1.0), "mean_multiplier must be"),
         (lambda game: analysis.damping_range(CONSTANTS, 0.0), "inner_lr must be > 0, got 0.0"),
         (lambda game: analysis.outer_step(CONSTANTS, 0), "round must be >= 1, got 0"),

@@ -46,12 +46,9 @@ class Reproduction:
         self.cells = list({cell.key: cell for cell in needed}.values())
 
     def compute(self, **how: Any) -> None:
-        """Check everything, then compute what is missing.
+        """Check everything, then compute what is missing, as `ffml.studies.play.run_missing` does.
 
         Data that are missing are downloaded; nothing is written before all is checked.
-
-        Args:
-            **how: ``workers``, ``backend`` and ``watch`` of `ffml.studies.play.run_missing`.
         """
         made_before = any(map(read_record, self.folder.glob("*.json")))
         check_results(self.folder, self.runs.folder, ours=made_before)
@@ -69,9 +66,7 @@ class Reproduction:
     def write(self, command: str, seconds: float | None = None) -> list[dict[str, Any]]:
         """Make all items and the page; return the records of the items.
 
-        Args:
-            command: that made them, to be shown.
-            seconds: how long it took so far, if it is to be shown.
+        The page shows the ``command``, and how many ``seconds`` it took so far.
         """
         common = made_by(command) | {
             "note": self.setting.note,
