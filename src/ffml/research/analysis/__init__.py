@@ -1,8 +1,9 @@
 """The paper's theory, measured: regret, violation, constants, step sizes, rates of growth.
 
 `record` plays a stream and keeps what regret is made of; `analyse` compares it with the best fixed
-meta-parameters in hindsight; `growth_rate` says how fast regret and violation grow. `logistic_constants` bounds the constants of a convex problem, and `theorem_settings` gives
-the step sizes that Theorems 1 and 2 derive from them. See docs/theory.md.
+meta-parameters in hindsight; `growth_rate` says how fast regret and violation grow.
+`logistic_constants` bounds the constants of a convex problem, and `theorem_settings` gives the step
+sizes that Theorems 1 and 2 derive from them. See docs/theory.md.
 """
 
 from ffml.research.analysis._constants import Constants, logistic_constants
