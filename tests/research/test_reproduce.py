@@ -26,6 +26,7 @@ from ffml.studies.cells import Store, packed_cell
 from ffml.studies.compare import plan, run_cells
 from ffml.studies.efficiency import SUPPORT_SIZES, Point
 from ffml.studies.play import compute
+from ffml.studies.text_tables import Best
 
 NAN = float("nan")
 
@@ -272,15 +273,15 @@ def test_table_2_as_people_read_it():
     made = end_task_table(Setting(), end_frame())
     [table] = made.tables
     assert list(table.header) == ["metric", "", *LABELS.values()]
-    lines = {(line[0].text, line[1].text): line[2:] for line in table.lines}
-    assert [e.text for e in lines["DP ↑", "paper"]] == [
-        f"{value:.2f}" for value in TABLE_2["bank"]["dp"]
-    ]
-    assert lines["DP ↑", "here"][-1] == ("0.50 ± 0.01", True)
-    assert lines["EO ↑", "here"][0].text == "–"  # undefined is neither 0 nor 1
-    assert lines["EO ↑", "here"][1].text == "0.50 ± 0.00 (2)"  # in two repeats of three
+    lines = {(line[0], line[1]): line[2:] for line in table.lines}
+    assert lines["DP ↑", "paper"] == [f"{value:.2f}" for value in TABLE_2["bank"]["dp"]]
+    best = lines["DP ↑", "here"][-1]
+    assert best == "0.50 ± 0.01" and isinstance(best, Best)
+    assert lines["EO ↑", "here"][0] == "–"  # undefined is neither 0 nor 1
+    assert lines["EO ↑", "here"][1] == "0.50 ± 0.00 (2)"  # in two repeats of three
     assert ("Disc ↓", "paper") not in lines and ("Disc ↓, rescaled", "paper") in lines
-    assert lines["accuracy, % ↑", "here"][0] == ("80.0 ± 0.0", True)
+    assert isinstance(lines["accuracy, % ↑", "here"][0], Best)
+    assert lines["accuracy, % ↑", "here"][0] == "80.0 ± 0.0"
     assert "are not targets" in made.caption and "random term" in made.caption
 
 

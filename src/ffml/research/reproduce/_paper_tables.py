@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ffml.recipe.config import configure_run
-from ffml.research.reproduce._made import Entry, Made, TextTable
+from ffml.research.reproduce._made import Made
 from ffml.research.reproduce._paper import (
     DATA,
     LABELS,
@@ -17,6 +17,7 @@ from ffml.research.reproduce._paper import (
 )
 from ffml.research.reproduce._setting import Setting
 from ffml.studies.compare import summarise_results
+from ffml.studies.text_tables import Best, TextTable
 
 # Metric -> its name, and whether more is better.
 METRICS = {
@@ -95,29 +96,30 @@ def end_task_table(setting: Setting, frame: pd.DataFrame) -> Made:
     return Made(caption, numbers, tables=tables)
 
 
-def _lines(rows: pd.DataFrame) -> list[list[Entry]]:
+def _lines(rows: pd.DataFrame) -> list[list[str]]:
     lines = []
     for metric, (name, _) in METRICS.items():
         found = rows[rows["metric"] == metric].set_index("label").reindex(list(LABELS.values()))
-        lines.append([Entry(name), Entry("here"), *_ours(found, int(rows["repeats"].max()))])
+        lines.append([name, "here", *_ours(found, int(rows["repeats"].max()))])
         if found["paper"].notna().any():
             printed = zip(found["paper"], found["paper_best"], strict=True)
-            entries = [Entry(f"{value:.2f}", bool(best)) for value, best in printed]
-            lines.append([Entry(name), Entry("paper"), *entries])
+            cells = [(Best if best else str)(f"{value:.2f}") for value, best in printed]
+            lines.append([name, "paper", *cells])
     return lines
 
 
-def _ours(found: pd.DataFrame, repeats: int) -> list[Entry]:
+def _ours(found: pd.DataFrame, repeats: int) -> list[str]:
     digits = 1 if found["metric"].iloc[0] == "accuracy" else 2
-    entries = []
+    cells: list[str] = []
     for row in found.to_dict("records"):
         if not np.isfinite(row["mean"]):
-            entries.append(Entry(UNDEFINED))
+            cells.append(UNDEFINED)
             continue
         spread = f" ± {row['std']:.{digits}f}" if np.isfinite(row["std"]) else ""
         fewer = f" ({row['repeats']})" if row["repeats"] < repeats else ""
-        entries.append(Entry(f"{row['mean']:.{digits}f}{spread}{fewer}", bool(row["best"])))
-    return entries
+        text = f"{row['mean']:.{digits}f}{spread}{fewer}"
+        cells.append(Best(text) if row["best"] else text)
+    return cells
 
 
 def _printed(data: str, metric: str, label: str) -> float:
@@ -140,7 +142,7 @@ def hyper_parameters(setting: Setting, frame: pd.DataFrame | None = None) -> Mad
             rows.append(_row(data, "the runs of this setting", used.config.settings))
     numbers = pd.DataFrame(rows)
     header = ["data", "settings", *SYMBOLS.values(), *_MORE.values()]
-    lines = [[Entry(str(value)) for value in row.values()] for row in rows]
+    lines = [[*row.values()] for row in rows]
     caption = (
         "What the paper prints, the preset that follows it (ffml run --preset paper), the "
         "package's own default, and what the runs of the other items here used if that is none of "
