@@ -7,8 +7,9 @@ Every method that can be asked for a gap is run for each of --asked, and what it
 of balanced accuracy against the typical gap. For each method and stream, the settings are the best
 of --tune draws, on other seeds and other rounds. The table has the balanced accuracy of the first
 method where it is asked for --at, and how far another one's curve is from it at the same typical
-gap, seed by seed, with the 95 % interval over seeds. ``<``: it is less even with all that was asked
-for; ``>``: more even. Methods that cannot be asked for a gap have what they got.
+gap, seed by seed, with the 95 % interval over seeds. Where a method is less even, or more even,
+with all that it was asked for, the nearest gap that it got is named: "+0.288 at 24.9" was not as
+even. Methods that cannot be asked for a gap have what they got.
 
 In --out are also all that `ffml compare` writes, with the picture of all curves. What is finished
 is kept there, and the same command goes on with the rest.
@@ -19,7 +20,6 @@ import math
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -35,7 +35,6 @@ from ffml.studies.compare import (
 )
 
 UNCONSTRAINED = ("m-ftml", "refit")  # they cannot be asked for a gap
-MARKS = {"less fair": " <", "fairer": " >"}
 SMALL = {"rounds": 6, "shots": 10}
 
 
@@ -52,36 +51,32 @@ def variants(methods: list[str], asked: list[float]) -> list[Variant]:
 def lines(summary: pd.DataFrame, equal: pd.DataFrame, first: Variant) -> list[str]:
     """Write a line for each method, and a column for each stream."""
     streams = list(dict.fromkeys(summary["data"]))
-    values = summary.set_index(["data", "label", "metric"])["mean"]
-    own = [
-        f"{values[data, first.label, 'balanced_accuracy']:.3f} at "
-        f"{100 * values[data, first.label, 'typical_gap']:.1f}"
-        for data in streams
-    ]
-    head = f"| method | {' | '.join(streams)} |"
-    shown = [head, "| --- |" + " ---: |" * len(streams), f"| {first.label} | {' | '.join(own)} |"]
-    for method in dict.fromkeys(equal["other"]):
-        rows = equal[(equal["other"] == method) & (equal["label"] == first.label)]
-        by_stream = {str(row["data"]): row for row in rows.to_dict("records")}
-        words = [_difference(by_stream.get(data)) for data in streams]
-        shown.append(f"| {method} | {' | '.join(words)} |")
-    for label in dict.fromkeys(summary["label"]):
-        if label in UNCONSTRAINED:
-            words = [
-                f"{values[data, label, 'balanced_accuracy']:.3f} at "
-                f"{100 * values[data, label, 'typical_gap']:.1f}"
-                for data in streams
-            ]
-            shown.append(f"| {label} | {' | '.join(words)} |")
-    return shown
+    values = summary.set_index(["data", "label", "metric"])["mean"].sort_index()
 
+    def got(data: str, label: str) -> str:
+        accuracy = values[data, label, "balanced_accuracy"]
+        return f"{accuracy:.3f} at {100 * values[data, label, 'typical_gap']:.1f}"
 
-def _difference(row: dict[str, Any] | None) -> str:
-    """Write how much more accurate the other method is, at the same typical gap."""
-    if row is None or math.isnan(row["difference"]):
-        return "–"
-    ends = f" ({-row['high']:+.3f} to {-row['low']:+.3f})" if not math.isnan(row["low"]) else ""
-    return f"{-row['difference']:+.3f}{ends}{MARKS.get(row['curve'], '')}"
+    def difference(data: str, method: str) -> str:
+        """Write how much more accurate a method is, and where, if not at the same gap."""
+        row = rows.get((method, data))
+        if row is None or math.isnan(row["difference"]):
+            return "–"
+        ends = "" if math.isnan(row["low"]) else f" ({-row['high']:+.3f} to {-row['low']:+.3f})"
+        labels = {label for at, label, _ in values.index if at == data}
+        gaps = [values[data, n, "typical_gap"] for n in labels if n.startswith(f"{method}, ")]
+        nearest = {"less fair": min, "fairer": max}.get(row["curve"])
+        where = f" at {100 * nearest(gaps):.1f}" if nearest else ""
+        return f"{-row['difference']:+.3f}{ends}{where}"
+
+    own = equal[equal["label"] == first.label].to_dict("records")
+    rows = {(row["other"], row["data"]): row for row in own}
+    others = list(dict.fromkeys(method for method, _ in rows))
+    single = [label for label in dict.fromkeys(summary["label"]) if label in UNCONSTRAINED]
+    table = [["method", *streams], ["---", *["---:"] * len(streams)]]
+    table += [[name, *(got(data, name) for data in streams)] for name in (first.label, *single)]
+    table += [[name, *(difference(data, name) for data in streams)] for name in others]
+    return [f"| {' | '.join(cells)} |" for cells in table]
 
 
 def main() -> None:

@@ -39,7 +39,7 @@ SMALL = {
             *("--small", "--data", "synthetic", "--seeds", "0-1", "--jobs", "1", "--tune", "0"),
             *("--asked", "0.02", "--method", "leader", "--method", "twp", "--method", "refit"),
         ],
-        r"(?s)leader, 5 asked \| 0\.\d+ at \d+\.\d \|.*twp \| [+-]0\.\d+ \(.*refit \| 0\.\d+ at",
+        r"(?s)leader, 5 asked \| 0\.\d+ at \d+\.\d \|.*refit \| 0\.\d+ at.*twp \| [+-]0\.\d+ \(",
     ),
     "benchmarks/engines.py": (
         ["--rows", "3000"],
