@@ -136,8 +136,9 @@ def needed(curves: pd.DataFrame) -> pd.DataFrame:
 def efficiency_by_round(setting: Setting, curves: pd.DataFrame) -> Made:
     """Figure 4: rows needed by round, above the share of rounds in which any number was enough."""
     grouped = needed(curves).groupby(["data", "label", "round"], sort=False)["rows"]
-    table = grouped.agg(mean="mean", standard_error="sem", reached="count", repeats="size")
-    table = table.reset_index()
+    table = pd.DataFrame(
+        grouped.agg(mean="mean", standard_error="sem", reached="count", repeats="size")
+    ).reset_index()
     title, columns = "Figure 4. Task learning efficiency", table["data"].nunique()
     with panels(2, columns, (WIDTH, 2 * HEIGHT + 0.3), title, setting.note) as (figure, axes):
         top = float(curves["rows"].max()) * 1.05
