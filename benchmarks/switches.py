@@ -24,7 +24,7 @@ from ffml.datasets._synthetic import CHANGED, CHANGES, SHARPNESS, direction
 from ffml.studies.compare import Store, plan, run_cells, summarise_results
 from ffml.studies.drawing import GREY, draw_line, legend, looks, panels, picture_bytes
 
-METHODS = ("fairsaoml", "ffml", "m-ftml", "leader", "refit", "twp", "sinha-vaze")
+METHODS = ("fairsaoml", "ffml", "m-ftml", "ffml-exact", "refit", "twp", "sinha-vaze")
 HOW = [name for name in CHANGES if name != "none"]
 WHAT = {"labels": "what labels say", "features": "who comes", "groups": "of which group"}
 NEAR, STAYS = 0.03, 3

@@ -28,6 +28,10 @@ SMALL = {
         "24 months.* 1.00",
     ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
+    "benchmarks/batches.py": (
+        ["--rows", "30", "--batches", "1", "--singles", "2"],
+        r"(?s)30 rows, ids random: .*one person: .* sound: True",
+    ),
     "benchmarks/boosting.py": (
         ["crime", "--points", "1"],
         r"\| crime \| ffml, one-hot \| \d\.\d{3} \| .* \| 0\.\d{4} \|",
@@ -37,13 +41,17 @@ SMALL = {
     "benchmarks/everything.py": (
         [
             *("--small", "--data", "synthetic", "--seeds", "0-1", "--jobs", "1", "--tune", "0"),
-            *("--asked", "0.02", "--method", "leader", "--method", "twp", "--method", "refit"),
+            *("--asked", "0.02", "--method", "ffml-exact", "--method", "twp", "--method", "refit"),
         ],
-        r"(?s)leader, 5 asked \| 0\.\d+ at \d+\.\d \|.*refit \| 0\.\d+ at.*twp \| [+-]0\.\d+ \(",
+        r"(?s)ffml-exact, 5 asked \| 0\.\d+ at \d+\.\d \|.*refit \| 0\.\d+ at.*twp \| [+-]0\.\d+ \(",
     ),
     "benchmarks/engines.py": (
         ["--rows", "3000"],
         r"(?s)spark: 3,000 rows .*same bytes.*ray: 3,000 rows .*same bytes",
+    ),
+    "benchmarks/family.py": (
+        ["synthetic num_tasks=4", "--seeds", "0", "--small", "--jobs", "1", "--out", "out"],
+        r"\| all labelled rows \(the default\) \| .* \| 1 \| \d+ \|",
     ),
     "benchmarks/flat.py": (
         ["--rounds", "4", "--refit-rounds", "4", "--window", "2", "--out", "flat.svg"],
