@@ -43,7 +43,7 @@ SMALL = {
             *("--small", "--data", "synthetic", "--seeds", "0-1", "--jobs", "1", "--tune", "0"),
             *("--asked", "0.02", "--method", "ffml-exact", "--method", "twp", "--method", "refit"),
         ],
-        r"(?s)ffml-exact, 5 asked \| 0\.\d+ at \d+\.\d \|.*refit \| 0\.\d+ at.*twp \| [+-]0\.\d+ \(",
+        r"(?s)ffml-exact, 5 asked \| 0\.\d+ at .*refit \| 0\.\d+ at.*twp \| [+-]0\.\d+ \(",
     ),
     "benchmarks/engines.py": (
         ["--rows", "3000"],
