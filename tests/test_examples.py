@@ -68,13 +68,17 @@ SHOWS = {
     "skeleton_method": the_skeleton_is_a_learner,
 }
 
+DRAWS = {"regret": ["regret.svg"]}  # what it is given, and leaves behind
+
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example, tmp_path):
     assert len(example.read_text(encoding="utf-8").splitlines()) < 60
-    printed = printed_by(example.read_text(encoding="utf-8"), tmp_path, str(example))
+    files = DRAWS.get(example.stem, [])
+    printed = printed_by(example.read_text(encoding="utf-8"), tmp_path, str(example), files)
     assert SHOWS[example.stem](printed.strip().splitlines()), printed
-    assert not list(tmp_path.iterdir()), "an example leaves files behind"
+    left = [path.name for path in tmp_path.iterdir()]
+    assert left == files, "an example leaves files behind"
 
 
 def test_the_skeleton_is_a_plugin(run_main, tmp_path):
