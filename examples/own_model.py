@@ -1,0 +1,34 @@
+"""Keep your own classifier: FFML refits it as people come, and prices the gap of its decisions."""
+
+import sys
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier
+
+import ffml
+
+rng = np.random.default_rng(0)
+sex = rng.choice(["F", "M"], 2400)
+month = np.repeat([f"2024-{number:02d}" for number in range(1, 13)], 200)
+X = rng.normal(size=(2400, 4)) + np.outer(sex == "M", [1, 0.5, 0, 0])
+y = X[:, 0] + X[:, 1] * X[:, 2] + rng.logistic(size=2400) > 0.5
+
+mine = ExtraTreesClassifier(30, min_samples_leaf=10, random_state=0)
+for max_gap in (None, 0.05):
+    model = ffml.FairMetaClassifier(
+        "refit",
+        max_gap=max_gap,
+        wrappers=["evened"],
+        settings={"classifier": mine},
+        shots=50,
+    )
+    model.fit(X, y, sensitive_features=sex, tasks=month)
+    [column] = model.rounds_[0].tables
+    counts = np.sum([record.tables[column] for record in model.rounds_], axis=0)
+    women, men = ffml.metrics.selection_rates(counts)
+    print(
+        f"asked for {max_gap}: F {women:.0%}, M {men:.0%} selected,"
+        f" accuracy {ffml.metrics.accuracy(counts):.0%}"
+    )
+if sys.argv[1:]:
+    model.report(sys.argv[1])

@@ -1,0 +1,156 @@
+"""Run the examples of the gallery, draw a chart of each report, and write the gallery's page.
+
+python scripts/draw_gallery.py [--example own_csv] [--out docs]
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+LETTER, SAMPLE, ROW, WIDTH = 6.0, 34, 18, 440  # sizes of a legend, in units of the picture
+
+
+class Shown(NamedTuple):
+    """An example of the gallery: what it is about, and which chart of its report to show."""
+
+    title: str
+    text: str
+    chart: str
+
+
+GALLERY = {
+    "own_csv": Shown(
+        "A lender's months",
+        "Nine months of loans in a CSV file. Learn from them, judge the run, adapt to what is known"
+        " of October, and decide about the others. The band is what was allowed.",
+        "rates-0",
+    ),
+    "branches": Shown(
+        "A branch each task",
+        "Branches differ in what debt and savings are worth. Twenty labels of a new branch are"
+        " enough to decide better there. The chart shows the gap of every branch; what chance"
+        " would make is shaded.",
+        "gaps-0",
+    ),
+    "polars_months": Shown(
+        "Months that come later",
+        "A run that lives on, with polars: learn from the past, decide today, bring labels weeks"
+        " later. [A monthly job](monthly.md) does the same at the command line.",
+        "rates-0",
+    ),
+    "audit_table": Shown(
+        "Auditing a table of any model",
+        "Two years of invitations that somebody else decided about. In the second year men are"
+        " invited more often. Evidence grows until the alarm is raised; it may be looked at every"
+        " month.",
+        "evidence-0",
+    ),
+    "approved_only": Shown(
+        "Labels of approved people only",
+        "Nobody learns whether a refused loan would have been repaid. The gap is still known,"
+        " because it needs no label. What needs labels cannot be measured, and the answer says so.",
+        "rates-0",
+    ),
+    "several_columns": Shown(
+        "Several protected columns",
+        "Sex and age, each by itself, and then their four combinations. More groups mean fewer"
+        " people in each. The chart shows the combinations.",
+        "rates-0",
+    ),
+    "groups_known": Shown(
+        "Groups known at decision time",
+        "Where groups may be used, each has one threshold, and most of the cost goes away. The"
+        " chart compares both runs with what no fairness would give.",
+        "price",
+    ),
+    "own_model": Shown(
+        "Keep your own classifier",
+        "Any scikit-learn classifier with `predict_proba` is refitted as people come, and `evened`"
+        " puts the price of the gap on its decisions. The chart shows whom that moved.",
+        "moved-0",
+    ),
+}
+MORE = {
+    "pandas_loop": "A loop over data frames: `partial_fit`, then `adapt` to a new month.",
+    "pipeline": "A scikit-learn pipeline and grid search, with groups and tasks routed to the"
+    " classifier.",
+    "sql_months": "A run on a database: learn from a query, go on when it has grown, ask by SQL.",
+    "custom_constraint": "A fairness notion of your own: equal false positive rates.",
+    "skeleton_method": "A method to copy; [a notebook](your_method.ipynb) plays one beside others.",
+    "regret": "How fast regret and violation grow, with a [figure](theory.md).",
+}
+
+
+def run_example(name: str, report: Path) -> str:
+    """Run an example that writes its report, and return what it prints."""
+    words = [sys.executable, ROOT / "examples" / f"{name}.py", report]
+    return subprocess.run(words, capture_output=True, encoding="utf-8", check=True).stdout
+
+
+def standalone(page: str, chart: str) -> str:
+    """Take a chart out of a report, with its looks, as a picture that stands by itself."""
+    [figure] = re.findall(rf'<figure class="chart" id="chart-{chart}">(.*?)</figure>', page, re.S)
+    label, parts = re.findall(r'<svg class="plot".*?aria-label="(.*?)">(.*?)</svg>', figure, re.S)[
+        0
+    ]
+    height = int(re.findall(r'viewBox="0 0 \d+ (\d+)"', figure)[0])
+    parts = re.sub(r'<rect class="hit".*?>(</rect>)?', "", parts)
+    x, y, drawn = 8.0, height - 10.0, []
+    for sample, name in re.findall(r"<li><svg.*?>(.*?)</svg>(.*?)</li>", figure, re.S):
+        if x > 8 and x + SAMPLE + LETTER * len(name) > WIDTH:
+            x, y = 8.0, y + ROW
+        drawn.append(f'<g transform="translate({x:g} {y:g})">{sample}')
+        drawn.append(f'<text x="{SAMPLE - 4}" y="10">{name}</text></g>')
+        x += SAMPLE + LETTER * len(name) + 12
+    tall = y + ROW if drawn else height
+    style = files("ffml.report").joinpath("charts.css").read_text(encoding="utf-8")
+    looks = re.sub(r"@media.*?\n}\n|@media[^\n]*\n", "", style, flags=re.S)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="{label}"'
+        f' viewBox="0 0 {WIDTH} {tall:g}" width="{WIDTH}" height="{tall:g}"><style>{looks}</style>'
+        f'<rect width="100%" height="100%" fill="#fff"/>{parts}{"".join(drawn)}</svg>\n'
+    )
+
+
+def section(name: str, output: str) -> str:
+    """Return an example's part of the page."""
+    title, text, _ = GALLERY[name]
+    return (
+        f"## {title}\n\n{text}\n\n"
+        f'<img src="gallery/{name}.svg" alt="{title}: a chart of the report" width="560">\n\n'
+        f"[`examples/{name}.py`](../examples/{name}.py) prints\n\n```text\n{output}```\n"
+    )
+
+
+def main() -> None:
+    """Draw, and write the page if all were drawn."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--example", choices=GALLERY, action="append", default=[])
+    parser.add_argument("--out", type=Path, default=ROOT / "docs")
+    asked = parser.parse_args()
+    sections = []
+    (asked.out / "gallery").mkdir(parents=True, exist_ok=True)
+    for name in asked.example or GALLERY:
+        with TemporaryDirectory() as folder:
+            report = Path(folder, "report.html")
+            sections.append(section(name, run_example(name, report)))
+            picture = standalone(report.read_text(encoding="utf-8"), GALLERY[name].chart)
+        (asked.out / "gallery" / f"{name}.svg").write_text(picture, encoding="utf-8")
+        print(f"wrote {name}.svg")
+    if not asked.example:
+        rows = (f"| [`{name}.py`](../examples/{name}.py) | {text} |" for name, text in MORE.items())
+        head = "# Example gallery\n\nEach is a script of less than 60 lines that runs as it is.\n"
+        more = "\n".join(["## More", "", "| example | what it shows |", "| --- | --- |", *rows])
+        page = "\n".join([head, *sections, f"{more}\n"])
+        (asked.out / "gallery.md").write_text(page, encoding="utf-8")
+        print("wrote gallery.md")
+
+
+if __name__ == "__main__":
+    main()
