@@ -33,6 +33,7 @@ with TemporaryDirectory() as folder:
         out=Path(folder, "run"),
     )
     print(str(run.answer).splitlines()[0])
+    run.report(*sys.argv[1:])
     right: dict[int, list[float]] = {0: [], 20: [], 100: []}
     for number in range(25, 31):  # six branches that nobody has seen
         new = branch(number)
@@ -45,5 +46,4 @@ with TemporaryDirectory() as folder:
             shares.append(float((said == new.approved[100:].to_numpy()).mean()))
     for labels, shares in right.items():
         print(f"{labels:3} labels of a new branch: {np.mean(shares):.0%} of decisions right")
-    run.report(*sys.argv[1:])
     run.close()

@@ -3,7 +3,7 @@
 import sys
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import ffml
 
@@ -13,7 +13,7 @@ month = np.repeat([f"2024-{number:02d}" for number in range(1, 13)], 200)
 X = rng.normal(size=(2400, 4)) + np.outer(sex == "M", [1, 0.5, 0, 0])
 y = X[:, 0] + X[:, 1] * X[:, 2] + rng.logistic(size=2400) > 0.5
 
-mine = ExtraTreesClassifier(30, min_samples_leaf=10, random_state=0)
+mine = DecisionTreeClassifier(min_samples_leaf=20, random_state=0)
 for max_gap in (None, 0.05):
     model = ffml.FairMetaClassifier(
         "refit",

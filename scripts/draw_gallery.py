@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-LETTER, SAMPLE, ROW, WIDTH = 6.0, 34, 18, 440  # sizes of a legend, in units of the picture
+# Sizes in units of the picture: a letter and a sample of the legend, its rows, the chart, a margin.
+LETTER, SAMPLE, ROW, WIDTH, MARGIN, TITLE = 6.2, 34, 18, 440, 16, 32
 
 
 class Shown(NamedTuple):
@@ -66,7 +67,8 @@ GALLERY = {
     "groups_known": Shown(
         "Groups known at decision time",
         "Where groups may be used, each has one threshold, and most of the cost goes away. The"
-        " chart compares both runs with what no fairness would give.",
+        " chart compares both runs with what no fairness would give; the dot with a method's name"
+        " is the run that estimates groups.",
         "price",
     ),
     "own_model": Shown(
@@ -96,25 +98,32 @@ def run_example(name: str, report: Path) -> str:
 def standalone(page: str, chart: str) -> str:
     """Take a chart out of a report, with its looks, as a picture that stands by itself."""
     [figure] = re.findall(rf'<figure class="chart" id="chart-{chart}">(.*?)</figure>', page, re.S)
-    label, parts = re.findall(r'<svg class="plot".*?aria-label="(.*?)">(.*?)</svg>', figure, re.S)[
-        0
-    ]
-    height = int(re.findall(r'viewBox="0 0 \d+ (\d+)"', figure)[0])
+    title = re.findall(r"<h3>(.*?)</h3>", figure)[0]
+    [(label, parts), *_] = re.findall(
+        r'<svg class="plot".*?aria-label="(.*?)">(.*?)</svg>', figure, re.S
+    )
     parts = re.sub(r'<rect class="hit".*?>(</rect>)?', "", parts)
-    x, y, drawn = 8.0, height - 10.0, []
+    lowest = max(float(y) for y in re.findall(r'<text [^>]*?\by="([\d.]+)"', parts))
+    x, y, legend = 0.0, lowest + 16, []
     for sample, name in re.findall(r"<li><svg.*?>(.*?)</svg>(.*?)</li>", figure, re.S):
-        if x > 8 and x + SAMPLE + LETTER * len(name) > WIDTH:
-            x, y = 8.0, y + ROW
-        drawn.append(f'<g transform="translate({x:g} {y:g})">{sample}')
-        drawn.append(f'<text x="{SAMPLE - 4}" y="10">{name}</text></g>')
-        x += SAMPLE + LETTER * len(name) + 12
-    tall = y + ROW if drawn else height
+        wide = SAMPLE + LETTER * len(name)
+        if x and x + wide > WIDTH:
+            x, y = 0.0, y + ROW
+        legend.append(
+            f'<g transform="translate({x:g} {y:g})">{sample}'
+            f'<text x="{SAMPLE - 4}" y="10">{name}</text></g>'
+        )
+        x += wide + 12
+    tall = y + (ROW + MARGIN if legend else 0)
     style = files("ffml.report").joinpath("charts.css").read_text(encoding="utf-8")
     looks = re.sub(r"@media.*?\n}\n|@media[^\n]*\n", "", style, flags=re.S)
+    box = f"{-MARGIN} {-TITLE} {WIDTH + 2 * MARGIN} {tall + TITLE:g}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="{label}"'
-        f' viewBox="0 0 {WIDTH} {tall:g}" width="{WIDTH}" height="{tall:g}"><style>{looks}</style>'
-        f'<rect width="100%" height="100%" fill="#fff"/>{parts}{"".join(drawn)}</svg>\n'
+        f' viewBox="{box}" width="{WIDTH + 2 * MARGIN}" height="{tall + TITLE:g}">'
+        f'<style>{looks}</style><rect x="{-MARGIN}" y="{-TITLE}" width="100%" height="100%"'
+        f' fill="#fff"/><text x="0" y="-10" style="font-weight:600">{title}</text>'
+        f"{parts}{''.join(legend)}</svg>\n"
     )
 
 
