@@ -34,6 +34,7 @@ html_title = "FFML"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_scaled_image_link = False
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": True,
