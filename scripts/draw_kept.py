@@ -1,6 +1,6 @@
 """Draw the README's picture: a lender's months with and without fairness, from one run.
 
-python scripts/draw_kept.py [--max-gap 0.03] [--kept 0.05] [--rounds 24] [--out docs]
+python scripts/draw_kept.py [--max-gap 0.02] [--kept 0.05] [--rounds 24] [--out docs]
 """
 
 import argparse
@@ -53,7 +53,7 @@ def draw(people: pd.DataFrame, max_gap: float, kept: float) -> "pyplot.Figure":
 def main() -> None:
     """Play, say what the gate says, and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--max-gap", type=float, default=0.03)
+    parser.add_argument("--max-gap", type=float, default=0.02)
     parser.add_argument("--kept", type=float, default=0.05)
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--out", type=Path, default=Path("docs"))
