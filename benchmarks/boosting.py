@@ -21,7 +21,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from streams import named
 
 from ffml.features._coded import Codes, bundles
-from ffml.features.forest import fit_forests
+from ffml.features.forest import Target, fit_forests
 from ffml.features.scoring import forests_logits
 from ffml.recipe.build import build
 from ffml.recipe.config import configure_run
@@ -50,12 +50,12 @@ class Library(NamedTuple):
 
 
 def ffml(x, targets, weight, categories):
-    forests = fit_forests(x, targets, weight)
+    forests = fit_forests(x, [Target(y, weight, x.shape[1]) for y in targets])
     return Fit(lambda new: forests_logits(forests, new), _size(forests))
 
 
 def one_hot(x, targets, weight, categories):
-    forests = fit_forests(x, targets, weight, [])
+    forests = fit_forests(x, [Target(y, weight, x.shape[1]) for y in targets], [])
     return Fit(lambda new: forests_logits(forests, new), _size(forests))
 
 

@@ -9,15 +9,14 @@ from typing import Any
 
 # Where most of a run's time goes. None of it depends on the gap that is asked for.
 SLOW = (
-    ("ffml.features.boosted", "fit_forest"),
     ("ffml.features.boosted", "fit_forests"),
     ("ffml.features.boosted", "forest_logits"),
     ("ffml.features.boosted", "forests_logits"),
     ("ffml.wrappers._evened", "learn_membership"),
     ("ffml.methods.classifiers", "fit_forest"),
     ("ffml.methods.classifiers", "fit_logistic"),
-    ("ffml.methods._leader", "curvature"),
-    ("ffml.methods._leader", "minimised"),
+    ("ffml.methods._ffml_exact", "curvature"),
+    ("ffml.methods._ffml_exact", "minimised"),
 )
 
 

@@ -25,7 +25,7 @@ from ffml.studies.compare import Store, plan, run_cells, summarise_results
 from ffml.studies.figures import GREY, draw_line, legend, looks, panels
 from ffml.studies.pictures import picture_bytes
 
-METHODS = ("fairsaoml", "ffml", "m-ftml", "leader", "refit", "twp", "sinha-vaze")
+METHODS = ("fairsaoml", "ffml", "m-ftml", "ffml-exact", "refit", "twp", "sinha-vaze")
 HOW = [name for name in CHANGES if name != "none"]
 WHAT = {"labels": "what labels say", "features": "who comes", "groups": "of which group"}
 NEAR, STAYS = 0.03, 3

@@ -22,6 +22,10 @@ SMALL = {
         "24 months.* 1.00",
     ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
+    "benchmarks/batches.py": (
+        ["--rows", "30", "--batches", "1", "--singles", "2"],
+        r"(?s)30 rows, ids random: .*one person: .* sound: True",
+    ),
     "benchmarks/boosting.py": (
         ["crime", "--points", "1"],
         r"\| crime \| ffml, one-hot \| \d\.\d{3} \| .* \| 0\.\d{4} \|",
@@ -31,6 +35,10 @@ SMALL = {
     "benchmarks/engines.py": (
         ["--rows", "3000"],
         r"(?s)spark: 3,000 rows .*same bytes.*ray: 3,000 rows .*same bytes",
+    ),
+    "benchmarks/family.py": (
+        ["synthetic num_tasks=4", "--seeds", "0", "--small", "--jobs", "1", "--out", "out"],
+        r"\| all labelled rows \(the default\) \| .* \| 1 \| \d+ \|",
     ),
     "benchmarks/flat.py": (
         ["--rounds", "4", "--refit-rounds", "4", "--window", "2", "--out", "flat.svg"],

@@ -22,7 +22,7 @@ RECIPES = {
         False,
     ),
     "three": (
-        {"method": "leader", "wrappers": ("evened",), **SMALL},
+        {"method": "ffml-exact", "wrappers": ("evened",), **SMALL},
         ("a", "b", "c"),
         False,
     ),

@@ -176,13 +176,6 @@ class Batch(NamedTuple):
     unlabelled: Unlabelled | None = None  # with support rows: who is to be decided about, if known
 
 
-class Comparison(NamedTuple):
-    """Who is compared with whom, in each of m comparisons among n rows."""
-
-    rows: Array  # (n, m) what a row counts in a comparison, 0 if nothing
-    members: Array  # (n, m) 1. if it belongs to the group, 0. if to the others, or a share
-
-
 class LabelledTask(NamedTuple):
     """A task of bounded size; rows ordered by label: negatives, positives, padding.
 

@@ -52,7 +52,7 @@ def test_what_is_taken_is_learned_with(name):
     """Learning may be refused too, but not end in a traceback."""
     for text in NUMBERS:
         try:
-            given = parse_settings([f"{name}={text}"]) | {"method": "leader", "wrappers": ()}
+            given = parse_settings([f"{name}={text}"]) | {"method": "ffml-exact", "wrappers": ()}
             run = build(configure_run("synthetic", given | SMALL))
             state = run.state
             for task in islice(run.stream.tasks(), 2):

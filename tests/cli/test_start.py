@@ -150,7 +150,7 @@ def test_late_outcomes_are_played_late(loans):
 
     answer("", "yes", "", "", "", "1", "everybody", "none", "")
     written = read_config_of("loans.toml")
-    small = {"method": "leader", "wrappers": (), "shots": 5}
+    small = {"method": "ffml-exact", "wrappers": (), "shots": 5}
     run = ffml.run(written.data, **written.data_options, **dict(written.settings) | small)
     assert len(run.decisions) == ROWS and (run.rounds.n_support == 0).all()
     run.close()

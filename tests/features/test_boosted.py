@@ -15,7 +15,7 @@ from ffml.base import FFMLError, Schema, SensitiveColumn, Task
 from ffml.features import forest
 from ffml.features.boosted import LEAST_ROWS, MOST_GROUPS, boosted
 from ffml.features.forest import fit_forest, no_forest
-from ffml.methods import leader, refit, twp
+from ffml.methods import ffml_exact, refit, twp
 from ffml.online.judge import support_batch
 from ffml.online.loop import Loop
 from ffml.online.memory import MemorySettings
@@ -24,7 +24,7 @@ from ffml.problem.models import linear, mlp
 from ffml.problem.notions import demographic_parity
 from ffml.wrappers import evened
 
-LEADER = partial(leader, shots=20)
+LEADER = partial(ffml_exact, shots=20)
 TWP = partial(twp, num_steps=5, shots=20)
 MODULE = sys.modules["ffml.features.boosted"]  # whose name is that of its function
 MEMORY = MemorySettings(tasks_per_round=8, rows_per_task=256)
@@ -45,16 +45,19 @@ def make_loop(schema, method, features=None, **settings):
 def fits(monkeypatch):
     """Count fits, and replace them by nothing."""
     rows = []
-    nothing = lambda x, y, weight, _: rows.append((x, y, weight)) or no_forest()  # noqa: E731
-    monkeypatch.setattr(forest, "fit_forest", nothing)
-    monkeypatch.setattr(MODULE, "fit_forest", nothing)
+
+    def nothing(x, target, categories, cuts):
+        rows.append((x[:, : target.width], target.y, target.weight))
+        return no_forest()
+
+    monkeypatch.setattr(forest, "_fitted", nothing)
     return rows
 
 
 def test_trees_are_told_which_features_are_one_column(schema, monkeypatch):
     told = []
 
-    def fit(x, targets, weight, categories=None):
+    def fit(x, targets, categories=None):
         told.append(categories)
         return tuple(no_forest() for _ in targets)
 
@@ -73,7 +76,7 @@ def crossed(seed, schema, rows=300):
     return Task(f"{seed}", x, (x[:, 0] * x[:, 1] > 0).astype(np.int32), groups)
 
 
-@pytest.mark.parametrize("method", [LEADER, TWP], ids=["leader", "twp"])
+@pytest.mark.parametrize("method", [LEADER, TWP], ids=["ffml-exact", "twp"])
 def test_what_no_line_tells_is_learned(schema, method):
     accuracy = {}
     for name, features in (("plain", None), ("boosted", boosted(schema))):
@@ -122,7 +125,7 @@ def test_people_get_one_feature_and_a_hint_for_each_comparison(schema):
 @pytest.mark.parametrize(
     ("method", "model"),
     [(LEADER, linear()), (TWP, linear()), (TWP, mlp((4,))), (refit, linear())],
-    ids=["leader", "twp", "twp-mlp", "refit"],
+    ids=["ffml-exact", "twp", "twp-mlp", "refit"],
 )
 def test_no_model_sees_hints(schema, method, model):
     """Changed hints change neither what is learned nor an adaptation nor a decision."""
@@ -179,8 +182,10 @@ def test_it_fits_anew_only_once_rows_have_grown(schema, fits):
         seen.append(len(fits) // 3)  # labels, one group and the score
     assert seen == [0, 1, 1, 2, 2, 3]
     assert float(loop.state.features.fitted_rows) == float(loop.state.features.seen_rows) == 500
-    x, y, weight = fits[-2]
-    assert x.shape == (456, 3) and len(y) == 456  # of the largest task, 256 are kept
+    widths = sorted(x.shape[1] for x, _, _ in fits[-3:])
+    assert widths == [3, 3, 4]  # above the first two, the score sees what the first says
+    x, y, weight = next(fit for fit in fits[-3:] if fit[0].shape[1] == 3)
+    assert len(x) == len(y) == 456  # of the largest task, 256 are kept
     assert weight.sum() == pytest.approx(500)
 
 

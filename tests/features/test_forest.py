@@ -9,8 +9,9 @@ import xgboost
 from jax.tree import leaves
 from safetensors.numpy import load, save
 
+from ffml.features import _matrix as matrix
 from ffml.features import forest as module
-from ffml.features.forest import FITTED_TREES, LEAVES, SETTINGS, fit_forest, fit_forests
+from ffml.features.forest import FITTED_TREES, LEAVES, SETTINGS, Target, fit_forest, fit_forests
 from ffml.features.scoring import forest_logits, no_forest
 
 
@@ -31,6 +32,10 @@ def same_bytes(one, other):
         a.tobytes() == b.tobytes() and a.dtype == b.dtype and a.shape == b.shape
         for a, b in zip(leaves(one), leaves(other), strict=True)
     )
+
+
+def targets(weight, *labels, width=4):
+    return [Target(y, weight, width) for y in labels]
 
 
 def test_one_split_is_a_newton_step_from_the_rate(monkeypatch):
@@ -130,8 +135,19 @@ def test_the_same_rows_give_the_same_bytes_whatever_else_is_fitted():
     x, y = rings(600)
     weight = np.random.default_rng(0).uniform(0.5, 3, size=600)
     first = fit_forest(x, y, weight)
-    together = fit_forests(x, [1 - y, y, y, x[:, 0] > 0], weight)
+    together = fit_forests(x, targets(weight, 1 - y, y, y, x[:, 0] > 0))
     assert same_bytes(together[1], first) and same_bytes(together[2], first)
+    some, uneven = np.where(np.arange(600) % 3, weight, 0.0), fit_forest(x[:, :2], y, weight)
+    pair = fit_forests(x, [Target(y, weight, 2), Target(y, some, 4)])
+    assert same_bytes(pair[0], uneven) and same_bytes(pair[1], fit_forest(x, y, some))
+
+
+def test_features_are_cut_once_for_all_targets(monkeypatch):
+    cuts, plain = [], matrix.edges_of
+    monkeypatch.setattr(matrix, "edges_of", lambda values: cuts.append(1) or plain(values))
+    x, y = rings(300)
+    fit_forests(x, [*targets(np.ones(300), y, 1 - y, width=3), Target(y, np.ones(300), 4)])
+    assert len(cuts) == 4
 
 
 def test_one_thread_and_two_fit_the_same_trees(monkeypatch):
@@ -160,7 +176,8 @@ def test_one_label_gives_no_trees(label):
     assert same_bytes(fit_forest(x, y, 1.0 * (y == label)), no_forest())  # others count nothing
     assert same_bytes(fit_forest(x[:0], y[:0], y[:0]), no_forest())
     assert same_bytes(fit_forest(x[:, :0], y, np.ones(40)), no_forest())
-    known, missing = fit_forests(*(rings(60)[0], [rings(60)[1], np.full(60, label)], np.ones(60)))
+    x, y = rings(60)
+    known, missing = fit_forests(x, targets(np.ones(60), y, np.full(60, label)))
     assert known.known and not missing.known
 
 
@@ -190,11 +207,12 @@ def test_a_very_wide_table_is_fitted():
 def test_a_process_that_was_forked_off_fits_and_decides():
     code = """
 import os, sys, numpy as np
-from ffml.features.forest import fit_forests
+from ffml.features.forest import Target, fit_forests
 from ffml.features.scoring import forests_logits
 x = np.random.default_rng(0).normal(size=(500, 3)); y = 1.0 * (x[:, 0] > 0)
 def work():
-    return forests_logits(fit_forests(x, [y, 1 - y], np.ones(500)), x)
+    targets = [Target(label, np.ones(500), 3) for label in (y, 1 - y)]
+    return forests_logits(fit_forests(x, targets), x)
 before = work()
 child = os.fork()
 if child == 0:

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from ffml.features._coded import codes_of, no_codes
-from ffml.features._matrix import MOST_BINS, MOST_NUMBERS, edges_of, matrix_of, most_telling
+from ffml.features._matrix import MOST_BINS, MOST_NUMBERS, Cuts, edges_of, matrix_of, most_telling
 
 
 def test_numbers_come_first_and_categories_behind_them():
     rng = np.random.default_rng(0)
     numbers, jobs = rng.normal(size=(60, 2)), np.eye(3)[np.arange(60) % 3]
     x, y = np.c_[numbers[:, 0], jobs, numbers[:, 1]], 1.0 * (numbers[:, 0] > 0)
-    matrix = matrix_of(x, y, np.ones(60), codes_of(x, y, np.ones(60), [[1, 2, 3]]))
+    matrix = matrix_of(x, y, np.ones(60), codes_of(x, y, np.ones(60), [[1, 2, 3]]), Cuts(x))
     assert matrix.source.tolist() == [0, 4, -1] and matrix.bins.dtype == np.float32
     for column, original in zip(matrix.bins.T, numbers.T, strict=False):
         np.testing.assert_array_equal(column, np.argsort(np.argsort(original)))
@@ -56,7 +56,7 @@ def test_of_very_many_features_boosting_sees_those_that_tell():
     x = rng.normal(size=(600, MOST_NUMBERS + 200)).astype(np.float32)
     x[:, 7] = 3.0  # nobody differs
     y = 1.0 * (x[:, 650] + x[:, 3] + rng.normal(size=600) > 0)
-    source = matrix_of(x, y, np.ones(600), no_codes()).source
+    source = matrix_of(x, y, np.ones(600), no_codes(), Cuts(x)).source
     assert len(source) == MOST_NUMBERS and {3, 650} <= {*source} and 7 not in source
 
 

@@ -312,11 +312,11 @@ def test_refits_decide_positively_more_often_where_missed_positives_cost_more(
     schema, problem, method
 ):
     rates = []
-    for positive_weight in (0.5, 1.0, 2.0):
+    for positive_weight in (0.5, 2.0):
         learner = method(problem._replace(positive_weight=positive_weight))
         state, support, x, _, _ = seen_and_support(learner, schema)
         rates.append((learner.predict(learner.adapt(state, support), x).logits > 0).mean())
-    assert rates[0] + 0.03 < rates[1] < rates[2] - 0.03
+    assert rates[0] + 0.06 < rates[1]
 
 
 def _different(support):

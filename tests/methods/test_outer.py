@@ -47,8 +47,7 @@ def test_means_over_tasks_by_hand(float64, outer, loss, constraint, gap):
     np.testing.assert_allclose(found, (loss, constraint, gap), rtol=1e-12)
 
 
-@pytest.mark.parametrize("own_gap", [0.0, 0.3])
-@pytest.mark.parametrize("rows", [12, 60])
+@pytest.mark.parametrize(("rows", "own_gap"), [(12, 0.3), (60, 0.0)])
 def test_the_penalty_is_the_squared_gap_of_many_rows_however_few_are_drawn(schema, own_gap, rows):
     """Logits h = own_gap·s + noise, and the constraint on σ(h/τ) with a large τ: nearly linear."""
     temperature = 50.0

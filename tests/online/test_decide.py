@@ -30,7 +30,7 @@ from ffml.tables.scaling import RunningScaler
 
 SCHEMA = Schema(("a", "b", "c"), (SensitiveColumn("sex", ("M", "F")),))
 CONFIG = RunConfig(
-    "", recipe=Recipe("leader", ("evened",)), shots=10, tasks_per_round=3, rows_per_task=128
+    "", recipe=Recipe("ffml-exact", ("evened",)), shots=10, tasks_per_round=3, rows_per_task=128
 )
 
 

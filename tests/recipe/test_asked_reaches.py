@@ -49,7 +49,7 @@ def decided(method, wrappers=(), **asked):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_gap_reaches_every_method_that_can_take_it(method):
     """Methods that learn without bounds take it from a wrapper."""
-    unable = method in ("leader", "m-ftml", "refit", "twp")
+    unable = method in ("ffml-exact", "m-ftml", "refit", "twp")
     strict, loose = (decided(method, max_gap=(gap,)) for gap in (0.0, 1.0))
     assert np.array_equal(strict, loose) == unable
     if unable:

@@ -136,7 +136,7 @@ def test_what_is_given_wins_over_the_preset_and_that_over_defaults():
     assert config.settings["radius"] == 100.0  # the method's
     assert (config.seed, config.max_gap) == (3, (0.1,))
     assert configure_run("adult", {"method": "ffml"}).recipe.wrappers == ("corrected",)
-    assert configure_run("adult", {}).recipe == Recipe("leader", ("evened", "boosted"))
+    assert configure_run("adult", {}).recipe == Recipe("ffml-exact", ("evened", "boosted"))
     assert configure_run("adult", {"wrappers": ()}).recipe.wrappers == ()
 
 
@@ -197,3 +197,11 @@ def test_no_gap_asks_for_no_fairness_and_files_of_earlier_versions_say_it_otherw
         assert build_for(config, SCHEMA)[0].num_constraints == 0
     path.write_text('{"constraints": ["equal-opportunity"], "bounds": [0.1]}')
     assert configure_run("adult", read_config(path).settings).asked == (("equal-opportunity", 0.1),)
+
+
+def test_the_default_is_meant_by_its_earlier_name_too():
+    today = configure_run("adult", {"seed": 3})
+    assert configure_run("adult", {"method": "leader", "seed": 3}) == today
+    saved = json.loads(json.dumps(today.to_json(), default=list))
+    saved["recipe"]["method"] = "leader"
+    assert run_config(saved) == today

@@ -317,7 +317,7 @@ def test_a_run_stopped_in_its_first_round_can_be_resumed_and_then_predict(tmp_pa
     table = with_gaps(tmp_path / "loans.csv")
     roles = {"label": "approved", "positive": "yes", "sensitive": ("sex",), "task": "month"}
     found = find_data(str(table), {**roles, "drop": ("applicant",)})
-    settings = {"method": "leader", "shots": 20, "data_options": found.options}
+    settings = {"method": "ffml-exact", "shots": 20, "data_options": found.options}
     start(found, configure_run(found.data, settings, "default"), tmp_path / "run").run.close()
     for words in (["check", "run"], ["predict", "run", table], ["report", "run"]):
         code, _, err = run_main(*words)

@@ -17,10 +17,9 @@ from playing import Player
 from ffml.base import FFMLError
 from ffml.methods import METHODS
 from ffml.metrics import round_gaps
-from ffml.recipe.build import build
+from ffml.recipe.build import _shared, build
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.recipes import Recipe
-from ffml.recipe.sharing import shared_functions
 from ffml.studies import cells as cells_module
 from ffml.studies.compare import (
     PROTOCOLS,
@@ -43,7 +42,7 @@ def stored(tmp_path_factory):
 # -- cells and their store -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["leader", "twp"])
+@pytest.mark.parametrize("method", ["ffml-exact", "twp"])
 def test_runs_of_one_process_share_functions_and_nothing_else(method, tmp_path):
     all_judge = {"judge_min_rows": 0, "judge_from": 0.0}
     first, second = tiny_plan([method], (0, 1), settings=all_judge)
@@ -51,8 +50,9 @@ def test_runs_of_one_process_share_functions_and_nothing_else(method, tmp_path):
         Store(tmp_path / store).save(cell, *compute(cell, lambda *at: None))
     both = [Store(tmp_path / name).load([first, second]) for name in "ab"]
     assert_frame_equal(*(frame.drop(columns="seconds") for frame in both))
+    shared = [build(cell.config) for cell in (first, second)]
+    _shared.cache_clear()
     alone = build(second.config)
-    shared = [build(cell.config, functions=shared_functions) for cell in (first, second)]
     assert shared[0].loop.learner is shared[1].loop.learner is not alone.loop.learner
     losses = [r.metrics["loss"] for r in Player.of(alone).play(alone.stream.tasks())]
     assert losses == both[0]["loss"][both[0]["seed"] == 1].tolist()

@@ -14,7 +14,7 @@ from ffml.methods.outer import BETWEEN_TASKS, task_precision
 from ffml.methods.sampling import draw_support_and_query
 from ffml.problem.gaps import shifted
 from ffml.wrappers import corrected
-from ffml.wrappers._surprise import expected_shift, no_surprise, update_surprise
+from ffml.wrappers._corrected import Surprise, expected_shift, update_surprise
 
 
 def test_a_task_counts_by_its_rows_but_never_more_than_tasks_differ():
@@ -24,21 +24,23 @@ def test_a_task_counts_by_its_rows_but_never_more_than_tasks_differ():
 
 
 def test_the_shift_is_a_mean_with_one_large_task_that_did_not_surprise():
-    surprise = no_surprise(1)
+    surprise = Surprise(np.zeros(1), np.zeros(1))
     for difference in (0.4, 0.2):  # with weight 10 each, and 0 with weight 20
         surprise = update_surprise(surprise, np.array([difference]), np.array([20.0]), memory=1.0)
     np.testing.assert_allclose(expected_shift(surprise), [(4 + 2) / 40], rtol=1e-6)
 
 
 def test_what_was_met_long_ago_is_forgotten():
-    surprise = no_surprise(1)
+    surprise = Surprise(np.zeros(1), np.zeros(1))
     for difference in [1.0] + [0.2] * 200:
         surprise = update_surprise(surprise, np.array([difference]), np.array([1e9]), memory=0.9)
     np.testing.assert_allclose(surprise.total / surprise.weight, [0.2], rtol=1e-5)
 
 
 def test_a_task_without_both_groups_changes_nothing():
-    before = update_surprise(no_surprise(2), np.array([0.3, 0.2]), np.array([10.0, 5.0]), 1.0)
+    before = update_surprise(
+        Surprise(np.zeros(2), np.zeros(2)), np.array([0.3, 0.2]), np.array([10.0, 5.0]), 1.0
+    )
     after = update_surprise(before, np.array([0.0, 0.4]), np.array([0.0, 5.0]), 1.0)
     np.testing.assert_array_equal(after.total[0], before.total[0])
     assert after.weight[0] == before.weight[0] and after.weight[1] > before.weight[1]

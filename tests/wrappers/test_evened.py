@@ -11,7 +11,7 @@ from playing import Player
 from ffml import metrics
 from ffml.base import FFMLError, Schema, SensitiveColumn, Task, Unlabelled
 from ffml.features import boosted
-from ffml.methods import leader, refit, twp
+from ffml.methods import ffml_exact, refit, twp
 from ffml.online.decide import crowd_of, find_rule
 from ffml.online.judge import support_batch
 from ffml.online.loop import Loop
@@ -40,7 +40,7 @@ def mean_gap(rounds):
 
 
 @pytest.mark.parametrize(
-    "method", [QUICK, refit, partial(leader, shots=20)], ids=["twp", "refit", "leader"]
+    "method", [QUICK, refit, partial(ffml_exact, shots=20)], ids=["twp", "refit", "ffml-exact"]
 )
 def test_groups_that_features_tell_are_treated_evenly_and_learning_is_the_same(schema, method):
     tasks = [random_task(i, 400, schema, bias=1.5) for i in range(8)]
@@ -144,7 +144,7 @@ def test_decisions_go_by_features_and_never_look_at_groups(schema, learned):
 def test_without_bounds_the_threshold_decides_alone(schema):
     """Logits of balanced decisions are the method's own, whatever positives cost."""
     tasks = [random_task(i, 200, schema) for i in range(3)]
-    method = partial(leader, shots=20)
+    method = partial(ffml_exact, shots=20)
     for weight in (1.0, 3.0):
         plain, wrapped = (
             make_loop(schema, m, bound=None, positive_weight=weight)
@@ -163,7 +163,7 @@ def few_positives(seed, rows, schema):
 
 
 def played(schema, threshold, bound=None):
-    loop = make_loop(schema, evened(partial(leader, shots=20), policy=threshold), bound)
+    loop = make_loop(schema, evened(partial(ffml_exact, shots=20), policy=threshold), bound)
     rounds = [loop.step(few_positives(i, 600, schema)) for i in range(6)]
     return loop, sum(record.tables["sex"].sum(0)[:2] for record in rounds[2:])  # [label, decision]
 
@@ -210,7 +210,7 @@ def test_logits_are_positive_where_scores_exceed_the_threshold_wherever_that_is(
 
 
 def test_labels_of_one_kind_and_missing_groups_are_survived(schema):
-    loop = make_loop(schema, evened(partial(leader, shots=5), shots=5))
+    loop = make_loop(schema, evened(partial(ffml_exact, shots=5), shots=5))
     for i, rows in enumerate((30, 1, 2, 30, 40)):
         task = random_task(i, rows, schema)
         task = task._replace(groups=task.groups * 0) if i < 3 else task._replace(y=task.y * 0)
@@ -220,7 +220,7 @@ def test_labels_of_one_kind_and_missing_groups_are_survived(schema):
 
 
 def test_it_looks_at_the_columns_that_features_add(schema):
-    loop = make_loop(schema, evened(partial(leader, shots=20), shots=20), 0.05, boosted(schema))
+    loop = make_loop(schema, evened(partial(ffml_exact, shots=20), shots=20), 0.05, boosted(schema))
     rounds = [loop.step(random_task(i, 300, schema, bias=1.5)) for i in range(6)]
     assert loop.memory.tasks[0].x.shape[1] == 6 and loop.state.features.labels.known
     assert loop.state.learner.known.membership.weights.shape == (7, 1)

@@ -5,7 +5,7 @@ import pytest
 
 from ffml.base import Batch, Schema, SensitiveColumn
 from ffml.problem.classification import fair_classification
-from ffml.problem.gaps import comparison, group_gap
+from ffml.problem.gaps import judged_gaps
 from ffml.problem.models import linear
 from ffml.problem.notions import demographic_parity, equal_opportunity, equalized_odds, ratio
 from ffml.wrappers._people import (
@@ -67,8 +67,7 @@ def expected_gaps(problem, positive, p, x):
     y, ones = np.repeat([0.0, 1.0], len(p)), np.ones(2 * len(p))
     chance = np.concatenate([1 - p, p])
     batch = Batch(np.tile(x, (2, 1)), y, np.tile(s, (2, 1)), ones, chance, len(p))
-    rows, members = comparison(problem, batch)
-    return np.asarray(group_gap(np.tile(positive, 2) * 1.0, members, rows))
+    return np.asarray(judged_gaps(problem, np.tile(positive, 2) - 0.5, batch))
 
 
 def rates(problem, positive, p, x):

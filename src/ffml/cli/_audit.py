@@ -98,7 +98,7 @@ def audit(
     )
     found = audit_decisions(read_decisions(source, roles), limits)
     if out is not None:
-        from ffml.report import write_audit_report
+        from ffml.report.audit_page import write_audit_report
 
         folder = audit_folder(out)
         write_audit(found, folder)

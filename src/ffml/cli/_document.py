@@ -10,14 +10,14 @@ from ffml.cli import _shared as shared
 from ffml.cli._shared import OUTPUT, TABLE, option
 
 if TYPE_CHECKING:
-    from ffml.documents import Document
+    from ffml.documents import Document, People
 
 
 def document(
     data: Annotated[
         str,
         typer.Argument(
-            help="A run (its folder or address), or a table of decisions with --decision.",
+            help="A run (its folder or address), or a table with --decision or --score.",
             metavar="RUN|DECISIONS",
             show_default=False,
         ),
@@ -33,6 +33,12 @@ def document(
     ] = None,
     positive: Annotated[
         str | None, option(TABLE, "The favourable decision, such as yes.", metavar="VALUE")
+    ] = None,
+    score: Annotated[
+        str | None,
+        option(
+            TABLE, "Instead: column with scores; ll144 then has scoring rates.", metavar="COLUMN"
+        ),
     ] = None,
     sensitive: shared.Sensitive = None,
     query: shared.Query = None,
@@ -59,9 +65,12 @@ def document(
 
     [bold]Example:[/bold] ffml document runs/hiring --as ll144 --set owner=Ann --out ll144.html
     """
+    from ffml.documents import make_document
+
     given = _given(fields)
-    if decision or sensitive or positive or query:
-        made = _of_table(data, kind, decision, sensitive, positive, query, given)
+    if decision or score or sensitive or positive or query:
+        people = _people(data, decision, score, sensitive, positive, query)
+        made = make_document(kind, people, fields=given)
     else:
         made = _of_run(data, kind, given)
     if out is None:
@@ -82,24 +91,26 @@ def _of_run(data: str, kind: str, given: dict[str, str]) -> "Document":
         run.close()
 
 
-def _of_table(
+def _people(
     data: str,
-    kind: str,
     decision: str | None,
+    score: str | None,
     sensitive: list[str] | None,
     positive: str | None,
     query: str | None,
-    given: dict[str, str],
-) -> "Document":
-    from ffml.documents import make_document, people_of_table
+) -> "People":
+    from ffml.documents import people_of_scores, people_of_table
     from ffml.tables import open_data
 
     source = open_data(data, query)
-    if not decision or not sensitive:
-        lacking = "--decision" if not decision else "--sensitive"
+    if score and (decision or positive):
+        raise FFMLError("--score stands instead of --decision and --positive; give one of them")
+    if not (decision or score) or not sensitive:
+        lacking = "--sensitive" if decision or score else "--decision or --score"
         raise FFMLError(f"give {lacking} too; the table has {', '.join(source.columns[:30])}")
-    people = people_of_table(source, decision, sensitive, positive)
-    return make_document(kind, people, fields=given)
+    if score:
+        return people_of_scores(source, score, sensitive)
+    return people_of_table(source, str(decision), sensitive, positive)
 
 
 def _given(fields: list[str] | None) -> dict[str, str]:

@@ -69,7 +69,7 @@ def run(
         str | None,
         option(
             HOW,
-            "How to learn; see `ffml methods`. (default: leader; with --preset paper: ffml)",
+            "How to learn; see `ffml methods`. (default: ffml-exact; with --preset paper: ffml)",
             metavar="NAME",
         ),
     ] = None,

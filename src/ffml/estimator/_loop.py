@@ -14,10 +14,9 @@ from ffml.border import at_least
 from ffml.online.drift import InputWatch
 from ffml.online.loop import start
 from ffml.online.state import Loop, LoopState
-from ffml.recipe.build import Built, build_loop, check_config
+from ffml.recipe.build import Built, build_loop, check_config, shared_functions
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.policy import OPTIONS, options_of, policy_of
-from ffml.recipe.sharing import shared_functions
 from ffml.tables import Preprocessor
 from ffml.tables.scaling import RunningScaler
 

@@ -146,7 +146,7 @@ def _rounds_there(model: "FairMetaClassifier", store: Store) -> int:
 
 def _checksum(store: Store) -> str:
     """Return what names the newest state of a ledger; nothing before the first."""
-    newest = store.latest_version()
+    newest = store.version()
     return "" if newest is None else newest.checksum
 
 

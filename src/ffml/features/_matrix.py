@@ -5,6 +5,7 @@ into bins at its own scale: an income keeps its digits whatever was added to it.
 which side of an edge somebody is.
 """
 
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,8 @@ class Matrix(NamedTuple):
     """The columns that a forest is fitted to."""
 
     source: np.ndarray  # (columns,) a feature, or -1 - column of categories
-    edges: list[np.ndarray]  # of each column: where one bin ends and the next begins
-    bins: np.ndarray  # (n, columns) how many edges a value is above
+    edges: list[np.ndarray]  # of each column
+    bins: np.ndarray  # (n, columns)
 
     def thresholds(self, column: np.ndarray, least: np.ndarray) -> np.ndarray:
         """Return the edges below these bins: people at or below them go left."""
@@ -28,15 +29,44 @@ class Matrix(NamedTuple):
         return np.array([self.edges[i][bin - 1] for i, bin in nodes])
 
 
-def matrix_of(x: np.ndarray, y: np.ndarray, weight: np.ndarray, codes: Codes) -> Matrix:
+class Cut(NamedTuple):
+    """A column in bins."""
+
+    edges: np.ndarray  # where one bin ends and the next begins
+    bins: np.ndarray  # (n,) how many edges a value is above
+
+
+class Cuts:
+    """Features in bins: each is cut once, however many forests are fitted to the same rows."""
+
+    def __init__(self, x: np.ndarray) -> None:
+        self._x = x
+        self._cuts: dict[int, Cut] = {}
+        self._lock = Lock()
+
+    def of(self, feature: int) -> Cut:
+        """Cut a feature, or take what another forest has cut."""
+        with self._lock:
+            if feature not in self._cuts:
+                self._cuts[feature] = cut(self._x[:, feature])
+            return self._cuts[feature]
+
+
+def matrix_of(x: np.ndarray, y: np.ndarray, weight: np.ndarray, codes: Codes, cuts: Cuts) -> Matrix:
     """Put the features in no category side by side, and behind them the places of categories."""
     others = np.setdiff1d(np.arange(x.shape[1]), codes.feature)
     others = others[most_telling(x[:, others], y, weight, MOST_NUMBERS)]
-    columns = np.concatenate([x[:, others].T, codes.numbers(x).T]).astype(float)
-    edges = [edges_of(column) for column in columns]
-    bins = [np.searchsorted(e, column) for e, column in zip(edges, columns, strict=True)]
+    columns = [*map(cuts.of, others.tolist()), *map(cut, codes.numbers(x).T)]
     source = np.concatenate([others, -1 - np.arange(codes.width)])
-    return Matrix(source, edges, np.stack(bins, axis=1).astype(np.float32))
+    bins = np.stack([column.bins for column in columns], axis=1).astype(np.float32)
+    return Matrix(source, [column.edges for column in columns], bins)
+
+
+def cut(values: np.ndarray) -> Cut:
+    """Cut a column into bins."""
+    values = values.astype(float)
+    edges = edges_of(values)
+    return Cut(edges, np.searchsorted(edges, values))
 
 
 def edges_of(values: np.ndarray) -> np.ndarray:

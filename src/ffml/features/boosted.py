@@ -4,7 +4,7 @@ A boosted model, fitted now and then to the tasks in memory, is strong and slow 
 learner adapts from a few labels. So each person gets a column more: the boosted model's logit of
 label 1. And one for each group: what boosting says about membership, which only corrections such
 as `evened` look at, never the model that decides. Last comes a score: what trees say that see the
-boosted column among the features. A method may start from it, as `leader` does.
+boosted column among the features. A method may start from it, as `ffml_exact` does.
 
 Columns are written when a task arrives, by the model of that time, which has not seen the task.
 They stay with the task's rows in memory, so that nobody learns from a model that knew the answer.
@@ -19,9 +19,10 @@ from scipy.special import expit
 from ffml.base import Array, Features, LabelledTask, Schema
 from ffml.border import at_least
 from ffml.draws import generator
-from ffml.features.forest import Forest, fit_forest, fit_forests, no_forest
+from ffml.features.forest import Forest, Target, fit_forests, no_forest
 from ffml.features.scoring import forest_logits, forests_logits
 from ffml.methods.rows import Rows, rows_of_all
+from ffml.problem.classification import balanced
 
 MOST_ROWS = 20_000  # that a fit takes from memory
 LEAST_ROWS = 50  # that a first fit needs
@@ -75,22 +76,15 @@ def boosted(schema: Schema, *, growth: float = 1.05) -> Features:
         if seen < LEAST_ROWS or seen < growth * state.fitted_rows:
             return state._replace(seen_rows=seen)
         x, y, s, weight = _some_rows(generator(key), rows_of_all(tasks))
-        targets = [y, *s.T[: len(compared)]]
-        categories = schema.categories or None
-        labels, *groups = fit_forests(x[:, :width], targets, weight, categories)
-        score = fit_forest(x[:, : width + 1], y, evenly(y, weight), categories)
+        targets = [Target(label, weight, width) for label in (y, *s.T[: len(compared)])]
+        above = Target(y, balanced(y, weight), width + 1)
+        labels, *groups, score = fit_forests(x, [*targets, above], schema.categories or None)
         return Boosted(labels, tuple(groups), score, seen, seen)
 
     hints = schema.hints or tuple(f"boosted {name}" for name in compared)
     features = (*schema.features, "boosted")
     described = replace(schema, features=features, hints=hints, scores=("boosted score",))
     return Features(init, fit, describe, described)
-
-
-def evenly(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Weigh rows so that both labels count the same."""
-    by_label = np.bincount(y, weight, minlength=2)
-    return weight * (by_label.sum() / (2 * np.where(by_label > 0, by_label, 1.0)))[y]
 
 
 def _some_rows(rng: np.random.Generator, rows: Rows) -> Rows:

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ffml.features._coded import bundles, codes_of
-from ffml.features._matrix import matrix_of
+from ffml.features._matrix import Cuts, matrix_of
 from ffml.features.scoring import Forest, no_forest
 from ffml.threads import available_cores
 
@@ -30,25 +30,36 @@ SETTINGS = {
 }
 
 
+class Target(NamedTuple):
+    """What a forest is fitted to."""
+
+    y: np.ndarray  # (n,) zeros and ones
+    weight: np.ndarray  # (n,) only proportions count
+    width: int  # so many features are looked at, the first ones
+
+
 def fit_forests(
     x: np.ndarray,
-    targets: Sequence[np.ndarray],
-    weight: np.ndarray,
+    targets: Sequence[Target],
     categories: Sequence[Sequence[int]] | None = None,
 ) -> tuple[Forest, ...]:
     """Fit a forest to each target, as many at a time as there are cores.
 
-    Each fit has one thread: the same rows give the same trees whatever else is fitted.
+    Each fit has one thread: the same rows give the same trees whatever else is fitted. Features are
+    cut into bins once for all targets.
 
     Args:
         x: ``(n, features)`` at their own scale.
-        targets: of each ``(n,)`` zeros and ones.
-        weight: ``(n,)``; only proportions count.
+        targets: labels and weights, one forest each.
         categories: which features came from one column of categories; guessed if None.
     """
-    columns = bundles(x) if categories is None else categories
+    cuts = Cuts(x)
+    columns = {
+        width: bundles(x[:, :width]) if categories is None else categories
+        for width in {target.width for target in targets}
+    }
     with ThreadPoolExecutor(min(len(targets), available_cores())) as pool:
-        return tuple(pool.map(lambda y: fit_forest(x, y, weight, columns), targets))
+        return tuple(pool.map(lambda t: _fitted(x, t, columns[t.width], cuts), targets))
 
 
 def fit_forest(
@@ -58,13 +69,21 @@ def fit_forest(
     categories: Sequence[Sequence[int]] | None = None,
 ) -> Forest:
     """Fit gradient boosting to 0/1 labels; without two labels or any feature there are no trees."""
-    y = np.asarray(y, float)
+    return fit_forests(x, [Target(y, weight, x.shape[1])], categories)[0]
+
+
+def _fitted(
+    x: np.ndarray, target: Target, categories: Sequence[Sequence[int]], cuts: Cuts
+) -> Forest:
+    y, weight = np.asarray(target.y, float), target.weight
+    x = x[:, : target.width]
     if not x.shape[1] or not 0 < weight @ y < weight.sum():
         return no_forest()
     if not weight.all():  # as good as absent
         x, y, weight = (part[weight > 0] for part in (x, y, weight))
-    codes = codes_of(x, y, weight, bundles(x) if categories is None else categories)
-    matrix = matrix_of(x, y, weight, codes)
+        cuts = Cuts(x)
+    codes = codes_of(x, y, weight, categories)
+    matrix = matrix_of(x, y, weight, codes, cuts)
     rate = np.average(y, weights=weight)
     trees = _fitted_trees(matrix.bins, y, weight / weight.mean(), rate)
     left, column = (_joined(trees, part, int) for part in ("left_children", "split_indices"))

@@ -11,9 +11,9 @@ from ffml.methods._adp_olc import adp_olc
 from ffml.methods._fairlearn_refit import fairlearn_dp, fairlearn_eo
 from ffml.methods._fairsaoml import fairsaoml
 from ffml.methods._ffml import ffml
+from ffml.methods._ffml_exact import ffml_exact
 from ffml.methods._gen_olc import gen_olc
 from ffml.methods._inner import INNER
-from ffml.methods._leader import leader
 from ffml.methods._m_ftml import m_ftml
 from ffml.methods._ogdlc import ogdlc
 from ffml.methods._refit import refit
@@ -23,7 +23,7 @@ from ffml.methods._twp import twp
 from ffml.methods.outer import OUTER
 
 METHODS: dict[str, Callable[..., Learner]] = {
-    "leader": leader,
+    "ffml-exact": ffml_exact,
     "ffml": ffml,
     "m-ftml": m_ftml,
     "fairsaoml": fairsaoml,
@@ -37,7 +37,7 @@ METHODS: dict[str, Callable[..., Learner]] = {
     "fairlearn-eo": fairlearn_eo,
 }
 
-DEFAULT_METHOD = "leader"
+DEFAULT_METHOD = "ffml-exact"
 
 # The parts that methods are put together from, and those that each has unless told otherwise.
 PARTS: dict[str, Mapping[str, Callable[..., Any]]] = {
@@ -61,8 +61,8 @@ __all__ = [
     "fairlearn_eo",
     "fairsaoml",
     "ffml",
+    "ffml_exact",
     "gen_olc",
-    "leader",
     "m_ftml",
     "ogdlc",
     "refit",

@@ -8,12 +8,16 @@ from jax import lax
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem, plain
 from ffml.border import at_least, positive
-from ffml.methods._info import looked_at, nothing_seen
 from ffml.methods._inner import Inner, primal_dual_steps
-from ffml.methods._primal_dual import ascend, descend, project_to_ball
+from ffml.methods._primal_dual import (
+    ascend,
+    descend,
+    looked_at,
+    nothing_seen,
+    project_to_ball,
+)
 from ffml.methods.sampling import draw_support_and_query
-from ffml.problem.gaps import measurable
-from ffml.problem.measures import Measures, measures
+from ffml.problem.gaps import Measures, measurable, measures
 
 
 class Experts(NamedTuple):

@@ -9,9 +9,14 @@ import optax
 
 from ffml.base import Array, Batch, LabelledTask, Learner, Pair, Params, Problem, plain
 from ffml.border import at_least, one_of, positive
-from ffml.methods._info import looked_at, nothing_seen
 from ffml.methods._inner import Inner, primal_dual_steps
-from ffml.methods._primal_dual import ascend, descend, project_to_ball
+from ffml.methods._primal_dual import (
+    ascend,
+    descend,
+    looked_at,
+    nothing_seen,
+    project_to_ball,
+)
 from ffml.methods._stopping import Stop, all_steps
 from ffml.methods.outer import Drawn, Outer, Seen, mean_over_tasks
 from ffml.methods.sampling import draw_support_and_query

@@ -7,8 +7,7 @@ from ffml.base import Array, Batch, Learner, Params, Problem
 from ffml.border import positive
 from ffml.methods._online import online_learner
 from ffml.methods._primal_dual import descend, project_to_ball
-from ffml.problem.gaps import constraint, measurable
-from ffml.problem.measures import measures
+from ffml.problem.gaps import constraint, measurable, measures
 
 
 def gen_olc(

@@ -9,7 +9,7 @@ from jax import lax
 from ffml.base import Array, Batch, Params, Problem
 from ffml.border import at_least, positive
 from ffml.methods._primal_dual import ascend, descend, lagrangian
-from ffml.problem.measures import measures
+from ffml.problem.gaps import measures
 
 Inner = Callable[[Problem, Params, Array, Batch], Params]  # problem, θ, λ, support -> θ_k
 

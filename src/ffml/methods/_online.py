@@ -9,10 +9,13 @@ from jax import lax
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Pair, Params, Problem, plain
 from ffml.border import at_least, positive
-from ffml.methods._info import looked_at, nothing_seen
-from ffml.methods._primal_dual import project_to_ball
+from ffml.methods._primal_dual import (
+    looked_at,
+    nothing_seen,
+    project_to_ball,
+)
 from ffml.methods.sampling import draw_support_and_query
-from ffml.problem.measures import measures
+from ffml.problem.gaps import measures
 
 Rule = Callable[[Params, Array, Batch, Array], tuple[Params, Array]]
 # ^ θ_t, λ_t, rows of the current task, t = 1, 2, … -> θ_{t+1}, λ_{t+1}

@@ -1,11 +1,11 @@
-"""Lagrangian, projected descent and projected ascent: the two steps all methods are made of."""
+"""The two steps that gradient methods are made of, and what a round of them shows."""
 
 import jax
 import jax.numpy as jnp
 import optax
 
-from ffml.base import Array, Batch, Params, Problem
-from ffml.problem.measures import measures
+from ffml.base import Array, Batch, Info, Params, Problem
+from ffml.problem.gaps import measures
 
 
 def lagrangian(problem: Problem, params: Params, multipliers: Array, batch: Batch) -> Array:
@@ -31,3 +31,15 @@ def project_to_ball(params: Params, radius: Array) -> Params:
     norm = optax.tree.norm(jax.tree.map(lambda theta: theta / unit, params))
     scale = jnp.where(norm > radius / unit, radius / jnp.maximum(norm, 1e-30), unit)
     return jax.tree.map(lambda theta: theta / unit * scale, params)
+
+
+def nothing_seen(problem: Problem) -> Info:
+    """Begin a round's `Info`."""
+    entries = jnp.zeros(problem.num_constraints)
+    return Info(jnp.zeros(()), entries, entries, jnp.zeros((), int))
+
+
+def looked_at(before: Info, loss: Array, constraint: Array, gaps: Array) -> Info:
+    """Keep the newest values, and the mean of gaps over about 10 iterations."""
+    mean = jnp.where(before.iterations == 0, gaps, 0.9 * before.gaps + 0.1 * gaps)
+    return Info(loss, constraint, mean, before.iterations + 1)

@@ -10,12 +10,15 @@ from jax import lax
 
 from ffml.base import Array, Batch, Info, LabelledTask, Learner, Params, Problem
 from ffml.border import at_least, positive
-from ffml.methods._info import looked_at, nothing_seen
 from ffml.methods._online import online_learner
-from ffml.methods._primal_dual import descend, project_to_ball
+from ffml.methods._primal_dual import (
+    descend,
+    looked_at,
+    nothing_seen,
+    project_to_ball,
+)
 from ffml.methods.sampling import draw_support_and_query
-from ffml.problem.gaps import measurable
-from ffml.problem.measures import measures
+from ffml.problem.gaps import measurable, measures
 
 MOST = 30.0  # of λQ: beyond it the loss no longer counts, and squares of slopes would overflow
 

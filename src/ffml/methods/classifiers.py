@@ -13,7 +13,7 @@ from ffml.base import FFMLError, Params
 from ffml.border import one_of, positive
 from ffml.features.forest import fit_forest
 from ffml.features.scoring import forest_logits
-from ffml.problem.classification import label_costs
+from ffml.problem.classification import balanced
 from ffml.threads import one_thread
 
 SMALLEST = 1e-6  # probability of an estimator of your own; logits stay finite
@@ -146,9 +146,8 @@ class Balanced:
         by_label = np.bincount(labels, weight, minlength=2)
         self._x, self._model, self._only = x, None, int(by_label[1] > 0)
         if by_label.all():
-            costs = np.array(label_costs(self.positive_weight))
-            factor = costs * by_label.sum() / (2 * by_label)
-            self._model = self.classifier.fit(x, labels, weight * factor[labels])
+            evenly = balanced(labels, weight, self.positive_weight)
+            self._model = self.classifier.fit(x, labels, evenly)
         return self
 
     def predict(self, x: Any) -> np.ndarray:

@@ -14,9 +14,9 @@ from ffml.problem.gaps import (
     effective_rows,
     gap_variance,
     measurable,
+    measures,
     violation,
 )
-from ffml.problem.measures import measures
 
 # Variance of gaps from task to task, in variances of a single decision: tasks differ by about
 # 0.1 in their gaps however many rows they have, so a large one counts at most as much as 20 rows.

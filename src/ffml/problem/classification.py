@@ -66,6 +66,18 @@ def label_costs(positive_weight: float) -> tuple[float, float]:
     return 2 / (1 + positive_weight), 2 * positive_weight / (1 + positive_weight)
 
 
+def balanced(y: np.ndarray, weight: np.ndarray, positive_weight: float = 1.0) -> np.ndarray:
+    """Weigh rows so that both labels count the same, times what their errors cost.
+
+    >>> balanced(np.array([0, 0, 0, 1]), np.ones(4)).round(3).tolist()
+    [0.667, 0.667, 0.667, 2.0]
+    """
+    by_label = np.bincount(y, weight, minlength=2)
+    by_label_or_1 = np.where(by_label > 0, by_label, 1.0)
+    costs = np.array(label_costs(positive_weight))
+    return weight * (costs * by_label.sum() / (2 * by_label_or_1))[y]
+
+
 def _check_bounds(constraint: Constraint, contrasts: int) -> None:
     entries = len(constraint.conditions) * contrasts
     if any(np.shape(part) not in ((), (entries,)) for part in constraint.bound):

@@ -1,36 +1,48 @@
-"""Gaps between groups: what every constraint is made of, written once for all notions.
+"""Gaps between groups: what every constraint is made of, and what rows say of parameters.
 
 All functions return one number for each of the m entries: notion by notion, condition by condition,
 contrast by contrast, in the order of `Problem.constraint_names`.
 """
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffml.base import Array, Band, Batch, Comparison, Constraint, Params, Problem
+from ffml.base import Array, Band, Batch, Constraint, Params, Problem
+
+
+class Measures(NamedTuple):
+    """What a batch says of parameters."""
+
+    loss: Array  # () f
+    constraint: Array  # (m,) g, 0 where not measurable
+    gaps: Array  # (m,) signed gaps, 0 where not measurable
+    higher: Array  # (m,) the higher mean score of the two sides, 0 where not measurable
+    logits: Array  # (n,)
+
+
+def measures(problem: Problem, params: Params, batch: Batch) -> Measures:
+    """Measure loss, constraints and gaps together, by one pass through the model.
+
+    Slopes of a sum of these take one pass back through the model as well. If loss and constraint
+    called the model each by itself, they would take two, and slopes of slopes four.
+    """
+    logits = problem.apply(params, batch.x)
+    loss = problem.cost(params, logits, batch, problem.positive_weight)
+    return Measures(loss, *_constrained(problem, logits, batch), logits)
 
 
 def gaps(problem: Problem, params: Params, batch: Batch) -> Array:
     """Return the signed gaps of the scores that are learned from; 0 where not measurable."""
-    return score_gaps(problem, problem.apply(params, batch.x), batch)
-
-
-def score_gaps(problem: Problem, logits: Array, batch: Batch) -> Array:
-    """Return the signed gaps of the scores that are learned from, of any logits."""
-    return _by_entry(problem, batch, lambda c, rows: _gap(c.score(logits, batch), batch, rows))
+    return _score_gaps(problem, problem.apply(params, batch.x), batch)
 
 
 def judged_gaps(problem: Problem, logits: Array, batch: Batch) -> Array:
     """Return the signed gaps of what the scores stand for, such as decisions, of any logits."""
     return _by_entry(problem, batch, lambda c, rows: _gap(c.judged(logits, batch), batch, rows))
-
-
-def higher_rates(problem: Problem, logits: Array, batch: Batch) -> Array:
-    """Return the higher mean score of each comparison's two sides; 0 where not measurable."""
-    return _by_entry(problem, batch, lambda c, rows: _higher(c.score(logits, batch), batch, rows))
 
 
 def judged_higher_rates(problem: Problem, logits: Array, batch: Batch) -> Array:
@@ -40,14 +52,7 @@ def judged_higher_rates(problem: Problem, logits: Array, batch: Batch) -> Array:
 
 def constraint(problem: Problem, params: Params, batch: Batch) -> Array:
     """Return g of the paper, feasible where ``g <= 0``; 0 where not measurable."""
-    logits = problem.apply(params, batch.x)
-    higher = higher_rates(problem, logits, batch)
-    return bounded(problem, score_gaps(problem, logits, batch), higher, batch)
-
-
-def bounded(problem: Problem, gaps: Array, higher: Array, batch: Batch) -> Array:
-    """Return g of a batch's gaps and higher rates; 0 where not measurable."""
-    return jnp.where(effective_rows(problem, batch) > 0, violation(problem, gaps, higher), 0.0)
+    return _constrained(problem, problem.apply(params, batch.x), batch)[0]
 
 
 def violation(problem: Problem, gaps: Array, higher: Array) -> Array:
@@ -106,28 +111,6 @@ def gap_variance(problem: Problem, logits: Array, batch: Batch) -> Array:
     return _by_entry(problem, batch, by_chance)
 
 
-def comparison(problem: Problem, batch: Batch) -> Comparison:
-    """Tell who is compared with whom in each entry."""
-    parts = [rows for _, rows in _conditions(problem, batch)]
-    rows = [jnp.broadcast_to(part[:, None], batch.s.shape) for part in parts]
-    return Comparison(jnp.concatenate(rows, -1), jnp.tile(batch.s, len(parts)))
-
-
-def group_gap(values: Array, members: Array, rows: Array) -> Array:
-    """Mean of ``values`` over a group minus the mean over all others, for each contrast.
-
-    Args:
-        values: ``(n,)`` what is compared.
-        members: ``(n, q)`` 0/1 memberships, or shares.
-        rows: ``(n,)`` weights of the rows, 0 for those that do not count; or ``(n, q)``.
-
-    Returns:
-        ``(q,)`` gaps, 0 where one side is empty.
-    """
-    inside, outside = _means(values, members, rows)
-    return inside - outside
-
-
 def row_count(weights: Array, distinct_share: Array = 1.0) -> Array:
     """Count the equally weighted rows whose mean is as uncertain as that of these: ``(q,)``.
 
@@ -152,6 +135,18 @@ def variance(values: Array, rows: Array) -> Array:
     """Variance of ``values`` ``(n,)`` among rows of these weights ``(n,)``."""
     shares = rows / jnp.maximum(rows.sum(), 1e-30)
     return shares @ (values - shares @ values) ** 2
+
+
+def _constrained(problem: Problem, logits: Array, batch: Batch) -> tuple[Array, Array, Array]:
+    """Return g, the gaps and the higher rates of the scores that are learned from."""
+    gaps = _score_gaps(problem, logits, batch)
+    higher = _by_entry(problem, batch, lambda c, rows: _higher(c.score(logits, batch), batch, rows))
+    known = effective_rows(problem, batch) > 0
+    return jnp.where(known, violation(problem, gaps, higher), 0.0), gaps, higher
+
+
+def _score_gaps(problem: Problem, logits: Array, batch: Batch) -> Array:
+    return _by_entry(problem, batch, lambda c, rows: _gap(c.score(logits, batch), batch, rows))
 
 
 def _conditions(problem: Problem, batch: Batch) -> Iterator[tuple[Constraint, Array]]:
@@ -210,7 +205,9 @@ def _higher(values: Array, batch: Batch, rows: Array) -> Array:
 
 
 def _gap(values: Array, batch: Batch, rows: Array) -> Array:
-    return group_gap(values, batch.s, rows)
+    """Mean of ``values`` over each group minus the mean over all others."""
+    inside, outside = _means(values, batch.s, rows)
+    return inside - outside
 
 
 def _sides(batch: Batch, rows: Array) -> tuple[Array, Array]:

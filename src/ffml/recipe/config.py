@@ -12,6 +12,7 @@ from ffml.recipe.asked import asked_bounds
 from ffml.recipe.policy import DEFAULT_POLICY, PAPERS_POLICY
 from ffml.recipe.presets import default_method, preset
 from ffml.recipe.recipes import Recipe, check_recipe, known_settings, takes_policy
+from ffml.recipe.renamed import todays_method
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,7 @@ def configure_run(
     """
     method = given.get("method", default_method(preset_name))
     refuse_other_kinds({"method": method}, {"method": str})
+    method = todays_method(method)
     chosen = preset(preset_name, data, method) if preset_name else {}
     merged = chosen | dict(given)
     wrappers = tuple(merged.pop("wrappers", ()))

@@ -129,7 +129,7 @@ def build_problem(
 def takes_policy(recipe: Recipe) -> bool:
     """Tell whether it can be said who is decided favourably: a wrapper takes a policy.
 
-    >>> takes_policy(Recipe("leader", ("evened",))), takes_policy(Recipe("ffml", ("corrected",)))
+    >>> takes_policy(Recipe("ffml-exact", ("evened",))), takes_policy(Recipe("ffml"))
     (True, False)
     """
     wrappers = (WRAPPERS[name] for name in recipe.wrappers if name in WRAPPERS)

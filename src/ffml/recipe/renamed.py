@@ -1,4 +1,4 @@
-"""Settings that had other names in earlier versions, so that files of those are still read."""
+"""Names that were others in earlier versions: files and commands of those still work."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,17 @@ RENAMED = {
     "bound": "max_gap",
     "evened.threshold": "policy",
 }
+METHODS = {"leader": "ffml-exact"}
 _NOTIONS = ("constraints", "constraint")
+
+
+def todays_method(name: str) -> str:
+    """Return the name that a method has today.
+
+    >>> todays_method("leader"), todays_method("refit")
+    ('ffml-exact', 'refit')
+    """
+    return METHODS.get(name, name)
 
 
 def todays_names(saved: Mapping[str, Any]) -> dict[str, Any]:

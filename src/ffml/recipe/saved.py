@@ -17,7 +17,7 @@ from ffml.recipe.config import RunConfig
 from ffml.recipe.plain import plain
 from ffml.recipe.policy import with_policy
 from ffml.recipe.recipes import Recipe
-from ffml.recipe.renamed import todays_names
+from ffml.recipe.renamed import todays_method, todays_names
 from ffml.recipe.sources import table_document
 
 
@@ -93,6 +93,8 @@ def run_config(saved: Mapping[str, Any]) -> RunConfig:
     recipe = _known_fields(Recipe, saved["recipe"])
     kinds = {"method": str, "wrappers": tuple[str, ...], "settings": dict[str, Any]}
     refuse_other_kinds(recipe, kinds)
+    if "method" in recipe:
+        recipe["method"] = todays_method(recipe["method"])
     return RunConfig(**_known_fields(RunConfig, todays_names(saved)) | {"recipe": Recipe(**recipe)})
 
 

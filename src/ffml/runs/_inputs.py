@@ -12,7 +12,7 @@ import numpy as np
 
 from ffml.features.boosted import Boosted
 from ffml.features.importance import variance_by_feature
-from ffml.wrappers.told import membership_weights
+from ffml.wrappers import membership_weights
 
 if TYPE_CHECKING:
     from ffml.base import Schema

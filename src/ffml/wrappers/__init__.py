@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from ffml.base import Method
 from ffml.wrappers._corrected import corrected
-from ffml.wrappers._evened import evened
+from ffml.wrappers._evened import evened, membership_weights
 from ffml.wrappers._wrap import wrap
 
 WRAPPERS: dict[str, Callable[..., Method]] = {"corrected": corrected, "evened": evened}
 
-__all__ = ["WRAPPERS", "corrected", "evened", "wrap"]
+__all__ = ["WRAPPERS", "corrected", "evened", "membership_weights", "wrap"]

@@ -8,21 +8,28 @@ gaps and the gaps learned from is the surprise; bounds moved by it are where the
 tasks will be.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 
 from ffml.base import Array, Batch, FFMLError, LabelledTask, Learner, Method, Params, Problem
 from ffml.border import at_least, at_most
+from ffml.methods.outer import BETWEEN_TASKS, task_precision
+from ffml.methods.sampling import draw_support_and_query
 from ffml.problem.gaps import effective_rows, judged_gaps, shifted
-from ffml.wrappers._surprise import (
-    Surprise,
-    expected_shift,
-    no_surprise,
-    observe_task,
-    update_surprise,
-)
 from ffml.wrappers._wrap import wrap
+
+FRESH_DRAWS = 4  # of a task just met: how often it is split into support and query
+_FRESH = 1_000_000  # keeps these draws apart from those of a round's iterations
+
+
+class Surprise(NamedTuple):
+    """A weighted mean of differences between gaps met and gaps known before, by entry."""
+
+    total: Array  # (m,) Σ w (gap met - gap known)
+    weight: Array  # (m,) Σ w
 
 
 class CorrectedState(NamedTuple):
@@ -68,8 +75,7 @@ def corrected(method: Method, *, memory: float = 0.9, shots: int = 100) -> Metho
 
         def own(inner: Any) -> CorrectedState:
             nothing = jnp.zeros(problem.num_constraints)
-            surprise = no_surprise(problem.num_constraints)
-            return CorrectedState(inner, surprise, nothing, jnp.zeros((), int))
+            return CorrectedState(inner, Surprise(nothing, nothing), nothing, jnp.zeros((), int))
 
         def knowledge(state: CorrectedState) -> Corrected:
             return Corrected(learner.knowledge(state.inner), expected_shift(state.surprise))
@@ -91,3 +97,50 @@ def corrected(method: Method, *, memory: float = 0.9, shots: int = 100) -> Metho
         return wrap(learner, own, knowledge=knowledge, adapt=adapt, update=update)
 
     return wrapped
+
+
+def expected_shift(surprise: Surprise) -> Array:
+    """Estimate how far new gaps will be from those known.
+
+    The mean is taken as if one more very large task had been met without any surprise.
+    """
+    return surprise.total / (surprise.weight + 1 / BETWEEN_TASKS)
+
+
+def update_surprise(surprise: Surprise, difference: Array, rows: Array, memory: Array) -> Surprise:
+    """Take in the difference of a task just met; those before count ``memory`` times as much."""
+    weight = task_precision(rows)
+    return Surprise(
+        total=memory * surprise.total + weight * difference,
+        weight=memory * surprise.weight + weight,
+    )
+
+
+def observe_task(
+    key: Array,
+    task: LabelledTask,
+    shots: int,
+    measure: Callable[[Batch, Batch], tuple[Array, Array]],
+    pure: bool = True,
+) -> tuple[Array, Array]:
+    """Split a task just met into support and query, several times, and average what is measured.
+
+    Args:
+        key: of the round.
+        task: just revealed, not learned from yet.
+        shots: rows of each class.
+        measure: support, query -> ``(m,)`` values and the rows behind each.
+        pure: whether ``measure`` can be vectorised; if not, the task is split once.
+
+    Returns:
+        The mean values, weighted by rows, and the mean rows.
+    """
+
+    def once(key: Array) -> tuple[Array, Array]:
+        return measure(*draw_support_and_query(key, task, shots))
+
+    key = jax.random.fold_in(key, _FRESH)
+    if not pure:
+        return once(key)
+    values, rows = jax.vmap(once)(jax.random.split(key, FRESH_DRAWS))
+    return (rows * values).sum(0) / jnp.maximum(rows.sum(0), 1e-30), rows.mean(0)

@@ -54,8 +54,7 @@ from ffml.wrappers._people import (
 )
 from ffml.wrappers._pricing import Correction, Prices, priced, smallest_prices
 from ffml.wrappers._thresholds import LabelRates, Threshold, threshold_of
-from ffml.wrappers._wrap import wrap
-from ffml.wrappers.host import on_host
+from ffml.wrappers._wrap import on_host, wrap
 
 FRESH_SPLITS = 2  # of a task just revealed: how often it is halved to see how far off gaps were
 CERTAIN = 1e-6  # scores nearer to 0 or 1 than that are taken for it: logits stay finite
@@ -268,6 +267,15 @@ def evened(
         )
 
     return wrapped
+
+
+def membership_weights(state: Any) -> np.ndarray | None:
+    """Return how columns of x tell groups, ``(columns, contrasts)``; None where nobody asked."""
+    while not isinstance(state, Evened):
+        if not hasattr(state, "inner"):
+            return None
+        state = state.inner
+    return state.known.membership.weights[:-2]  # without those of the label and of the one
 
 
 def _first_half(support: Batch) -> np.ndarray:

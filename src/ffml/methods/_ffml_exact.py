@@ -1,4 +1,4 @@
-"""Follow the leader: start from the best fit to all tasks, adapt as much as has paid so far."""
+"""FFML, solved exactly: both levels are fitted, where the paper takes steps."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from ffml.methods._newton import logistic_loss, minimised, minimised_wide
 from ffml.methods.curvature import WIDE, curvature
 from ffml.methods.rows import rows_of_all
 from ffml.methods.trust import TRUSTS, add_losses, best_trust, halves
-from ffml.problem.classification import label_costs
+from ffml.problem.classification import balanced, label_costs
 
 SCORE = 0.5  # share of the score of boosted trees, where there is one
 LEAST_CURVATURE = 1e-6  # so that even the intercept of certain rows has some
@@ -50,7 +50,7 @@ class Labelled(NamedTuple):
     offset: np.ndarray | float  # of the logits
 
 
-def leader(
+def ffml_exact(
     problem: Problem,
     *,
     inverse_l2: float | None = None,
@@ -58,9 +58,10 @@ def leader(
     score: float = SCORE,
     shots: int | None = None,
 ) -> Learner:
-    """Fit a logistic regression to all tasks in memory, and adapt it to each new task.
+    """Solve both levels of FFML: fit a start to all tasks in memory, and adapt it to a new one.
 
-    Leader, after each round, with class weights a_y that make both labels count the same::
+    Outer level, after each round, with class weights a_y that make both labels count the same: the
+    leader ::
 
         θ̄ = argmin Σ_rows a_y ℓ(x θ, y) + ‖θ‖²/(2C)
 
@@ -69,10 +70,13 @@ def leader(
 
         h(x) = m r + x (1 - m) θ̄
 
-    Adaptation to a task's support rows moves the linear part. Each row counts c times beside the
-    rows of all others, with P the curvature of the leader's objective at θ̄::
+    Inner level, on a task's support rows: the linear part is moved. Each row counts c times beside
+    the rows of all others, with P the curvature of the leader's objective at θ̄::
 
         θ' = argmin Σ_support a_y ℓ(m r + x θ, y) + ½ (θ - (1 - m) θ̄)ᵀ (P/c) (θ - (1 - m) θ̄)
+
+    A few gradient steps stop on the way to the task's own fit; here the last term holds it back.
+    The price λ is not part of this: `evened` solves for it on the people to be decided about.
 
     c is chosen among 0, 1, 3, … 1000: the one that has done best on the tasks so far, each tried
     before it was learned from. With c = 0 there is no adaptation. Of 500 features or more, only the
@@ -87,11 +91,12 @@ def leader(
         score: m, the share of the trees' score.
         shots: rows of each label that a task just revealed is tried with; None: all.
 
-    Differs from the paper: the leader of "follow the meta leader" is best *after* adaptation;
-    this one is best before, and is found exactly.
+    Differs from the paper: the start of FFML is best *after* adaptation, the leader before. Where
+    losses are quadratics of one curvature they are the same.
 
-    Reference: Finn, Rajeswaran, Kakade & Levine, "Online Meta-Learning", 2019; Rajeswaran, Finn,
-    Kakade & Levine, "Meta-Learning with Implicit Gradients", 2019 (for the proximal term).
+    Reference: Zhao, Chen & Thuraisingham, "Fairness-Aware Online Meta-learning", KDD 2021; Finn,
+    Rajeswaran, Kakade & Levine, "Online Meta-Learning", 2019; Rajeswaran, Finn, Kakade & Levine,
+    "Meta-Learning with Implicit Gradients", 2019 (for the proximal term).
     """
     width = len(problem.schema.features)
     inverse_l2 = 1 / max(width, 1) if inverse_l2 is None else inverse_l2
@@ -100,7 +105,7 @@ def leader(
     at_least(0, trust=0 if trust is None else trust, score=score)
     at_most(1, score=score)
     share = score if problem.schema.scores else 0.0
-    costs = np.array(label_costs(problem.positive_weight))
+    false_alarm, missed = label_costs(problem.positive_weight)
     no_multiplier = np.zeros(problem.num_constraints, np.float32)
 
     def init(key: Array) -> Leader:
@@ -121,15 +126,15 @@ def leader(
         """Return the trees' part of the logits, at the costs of errors."""
         if not share:
             return 0.0
-        return share * (np.asarray(x, float)[:, -1] + np.log(costs[1] / costs[0]))
+        return share * (np.asarray(x, float)[:, -1] + np.log(missed / false_alarm))
 
     def trusted(known: Leader) -> float:
         return float(best_trust(known.losses)) if trust is None else trust
 
     def rows_of(batch: Batch) -> Labelled:
         y = np.asarray(batch.y, int)
-        weight = np.asarray(batch.mask * batch.distinct_share, float)
-        weight = weight * _class_weights(y, weight, costs)
+        once = np.asarray(batch.mask * batch.distinct_share, float)
+        weight = balanced(y, once, problem.positive_weight)
         return Labelled(_with_one(batch.x, width), y, weight, offset(batch.x))
 
     def tried(known: Leader, task: LabelledTask, key: Array) -> np.ndarray:
@@ -155,7 +160,7 @@ def leader(
         if not 0 < y.sum() < len(y):
             return state._replace(losses=losses), info
         x = _with_one(features, width)
-        weight = counted * _class_weights(y, counted, costs)
+        weight = balanced(y, counted, problem.positive_weight)
         ridge = np.append(np.full(width, 1 / inverse_l2), 0.0) + LEAST_CURVATURE
         if width < WIDE:
             theta = minimised(np.diag(ridge), np.zeros(width + 1), state.weights, x, y, weight)
@@ -187,9 +192,3 @@ def adapted(
 def _with_one(x: Array, width: int) -> np.ndarray:
     x = np.asarray(x, float)[:, :width]
     return np.concatenate([x, np.ones((len(x), 1))], axis=1)
-
-
-def _class_weights(y: np.ndarray, weight: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Return the factors with which both labels count the same, times what their errors cost."""
-    by_label = np.bincount(y, weight, minlength=2)
-    return (costs * by_label.sum() / (2 * np.where(by_label > 0, by_label, 1.0)))[y]

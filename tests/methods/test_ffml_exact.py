@@ -11,8 +11,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from ffml.base import FFMLError, Schema, Task
-from ffml.methods import leader
-from ffml.methods._leader import Labelled, Leader, adapted
+from ffml.methods import ffml_exact
+from ffml.methods._ffml_exact import Labelled, Leader, adapted
 from ffml.methods.curvature import WIDE, curvature, solved, times
 from ffml.methods.trust import TRUSTS, add_losses, balanced_support, best_trust, halves
 from ffml.online.judge import support_batch
@@ -27,7 +27,7 @@ def build(schema, positive_weight=1.0, **settings):
     problem = fair_classification(
         schema, linear(), demographic_parity(0.05), positive_weight=positive_weight
     )
-    return leader(problem, **({"shots": 20} | settings))
+    return ffml_exact(problem, **({"shots": 20} | settings))
 
 
 def learned(learner, schema, tasks, rows=2000):
@@ -241,7 +241,7 @@ def test_settings_that_cannot_work_are_refused(schema, settings, message):
 
 def test_a_trust_that_is_given_is_not_learned(schema):
     problem = fair_classification(schema, linear())
-    never = leader(problem, trust=0.0)
+    never = ffml_exact(problem, trust=0.0)
     state, support = never.init(None), random_task(0, 60, schema)
     known = state._replace(weights=np.arange(4.0))
     batch = support_batch(support, schema, np.arange(60), 10, np.random.default_rng(0))
@@ -253,10 +253,10 @@ def test_a_trust_that_is_given_is_not_learned(schema):
     def shown(learner, state):
         return learner.update(jax.random.key(0), state, newest, memory)[1].extra
 
-    assert shown(never, tried) is None and shown(leader(problem), tried)["trust"] in TRUSTS
-    assert shown(leader(problem), state) is None  # nothing was tried yet
+    assert shown(never, tried) is None and shown(ffml_exact(problem), tried)["trust"] in TRUSTS
+    assert shown(ffml_exact(problem), state) is None  # nothing was tried yet
     with pytest.raises(FFMLError, match="trust must be >= 0, got -1"):
-        leader(problem, trust=-1)
+        ffml_exact(problem, trust=-1)
 
 
 def test_the_more_features_the_less_is_expected_of_each(schema):
