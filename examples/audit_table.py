@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ffml.audit import Limits, audit_decisions
-from ffml.report import write_audit_report
+from ffml.report.audit_page import write_audit_report
 from ffml.tables import DecisionRoles, open_table, read_decisions
 
 rng = np.random.default_rng(0)

@@ -21,7 +21,7 @@ def month(number: int, rows: int = 400) -> pd.DataFrame:
     return frame
 
 
-months = pd.concat([month(number) for number in range(1, 13)])
+months = pd.concat([month(number) for number in range(1, 9)])
 with TemporaryDirectory() as folder:
     runs = [
         ffml.run(

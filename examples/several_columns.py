@@ -25,7 +25,7 @@ def month(number: int, rows: int = 600) -> pd.DataFrame:
     return frame
 
 
-months = pd.concat([month(number) for number in range(1, 13)])
+months = pd.concat([month(number) for number in range(1, 9)])
 with TemporaryDirectory() as folder:
     for intersect in (False, True):
         run = ffml.run(

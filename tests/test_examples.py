@@ -68,7 +68,7 @@ def the_alarm_is_raised_in_the_second_year(lines):
 
 
 def what_needs_labels_is_not_measured(lines):
-    came = [int(re.search(r": (\d+) of 400 labels", line)[1]) for line in lines[:7]]
+    came = [int(re.search(r": (\d+) of 400 labels", line)[1]) for line in lines[:4]]
     return all(0 < n < 400 for n in came) and "cannot be measured" in lines[-1]
 
 
