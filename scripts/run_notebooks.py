@@ -48,7 +48,9 @@ def _outputs(code: str, names: dict[str, Any]) -> list[dict[str, Any]]:
         outputs.append({"name": "stdout", "output_type": "stream", "text": text.splitlines(True)})
     if pyplot.get_fignums():
         drawn = io.BytesIO()
-        pyplot.gcf().savefig(drawn, format="png", dpi=80, metadata={"Software": None})
+        pyplot.gcf().savefig(
+            drawn, format="png", dpi=80, bbox_inches="tight", metadata={"Software": None}
+        )
         pyplot.close("all")
         data = {"image/png": base64.b64encode(drawn.getvalue()).decode() + "\n"}
         outputs.append({"data": data, "metadata": {}, "output_type": "display_data"})
