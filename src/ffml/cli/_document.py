@@ -1,73 +1,51 @@
 """``ffml document``: what people file, from a run or from anybody's decisions."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import OUTPUT, TABLE, option
 
 if TYPE_CHECKING:
     from ffml.documents import Document, People
 
 
 def document(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A run (its folder or address), or a table with --decision or --score.",
-            metavar="RUN|DECISIONS",
-            show_default=False,
-        ),
-    ],
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--as", help="ll144, ugesp, ai-act or model-card.", metavar="WHAT", show_default=False
-        ),
-    ],
-    decision: Annotated[
-        str | None, option(TABLE, "Column with what was decided: two values.", metavar="COLUMN")
-    ] = None,
-    positive: Annotated[
-        str | None, option(TABLE, "The favourable decision, such as yes.", metavar="VALUE")
-    ] = None,
-    score: Annotated[
-        str | None,
-        option(
-            TABLE, "Instead: column with scores; ll144 then has scoring rates.", metavar="COLUMN"
-        ),
-    ] = None,
-    sensitive: shared.Sensitive = None,
-    query: shared.Query = None,
-    fields: Annotated[
-        list[str] | None,
-        option(
-            OUTPUT,
-            "What no count tells: owner='Ann Lee', audited_on=2026-05-04, …; give it again for "
-            "several. What is not given is left open.",
-            "--set",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "File: .html for print, .csv or .json; a model card also .md.", metavar="FILE"
-        ),
-    ] = None,
+    data: str,
+    kind: str,
+    decision: str | None = None,
+    positive: str | None = None,
+    score: str | None = None,
+    sensitive: list[str] | None = None,
+    query: str | None = None,
+    settings: list[str] | None = None,
+    out: Path | None = None,
 ) -> None:
-    """Make a document to file: NYC Local Law 144, Uniform Guidelines, EU AI Act, model card.
+    """Make a document to file, such as for NYC Local Law 144.
 
-    Without --out it is printed as JSON. None of them is legal advice.
+    Others are for the Uniform Guidelines, the EU AI Act, and a model card. Without --out it is
+    printed as JSON. None of them is legal advice.
 
     [bold]Example:[/bold] ffml document runs/hiring --as ll144 --set owner=Ann --out ll144.html
+
+    Arguments:
+        data RUN|DECISIONS: A run (its folder or address), or a table with --decision or --score.
+
+    Options:
+        --as WHAT: ll144, ugesp, ai-act or model-card.
+
+    Your own table:
+        --score COLUMN: Instead: column with scores; ll144 then has scoring rates.
+
+    Output:
+        --set NAME=VALUE: What no count tells: owner='Ann Lee', audited_on=2026-05-04, …; give it
+            again for several. What is not given is left open.
+        --out FILE: File: .html for print, .csv or .json; a model card also .md.
     """
     from ffml.documents import make_document
 
-    given = _given(fields)
+    given = _given(settings)
     if decision or score or sensitive or positive or query:
         people = _people(data, decision, score, sensitive, positive, query)
         made = make_document(kind, people, fields=given)

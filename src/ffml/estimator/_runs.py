@@ -11,7 +11,7 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream
 from ffml.border import public_address as public
-from ffml.estimator._loop import parameters_of
+from ffml.estimator._config import parameters_of
 from ffml.recipe.build import Experiment
 from ffml.recipe.saved import config_document
 from ffml.recipe.schemas import schema_document
