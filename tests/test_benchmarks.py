@@ -133,6 +133,11 @@ SMALL = {
         r"(?s)SQLite: 1 kills.* 0 lost or changed, 0 people twice.*sound; replay: equal",
     ),
     "scripts/draw_concepts.py": (["--out", "."], "wrote concept_alarm.svg"),
+    "scripts/draw_kept.py": (["--rounds", "3", "--out", "."], "wrote kept.svg"),
+    "scripts/draw_gallery.py": (
+        ["--example", "audit_table", "--out", "."],
+        "wrote audit_table.svg",
+    ),
     "benchmarks/switches.py": (
         ["--small", "--seeds=0", "--tasks=6", "--rows=40", "--method=twp", "--how=abrupt"],
         r"(?s)\| abrupt \| groups \| twp \| \w+ \| -?\d+\.\d \|.*drawn: switches.svg",
@@ -154,7 +159,10 @@ NEEDS = {
     "benchmarks/engines.py": ("pyspark", "ray"),
     "benchmarks/mlflow_scorer.py": ("mlflow",),  # without --python the script installs it by itself
 }
-ELSEWHERE = {"scripts/build_data.py": "datasets/test_datasets.py"}  # has a test of its own
+ELSEWHERE = {  # have tests of their own
+    "scripts/build_data.py": "datasets/test_datasets.py",
+    "scripts/run_notebooks.py": "test_docs.py",
+}
 
 
 def test_no_script_is_left_out():
