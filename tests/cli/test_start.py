@@ -98,6 +98,19 @@ def test_other_answers_and_second_tries(loans):
     assert options["positive"] == "no"
 
 
+def test_a_column_that_names_people_is_offered_as_the_id(loans):
+    """With Enter at every question, the file that is written can be run."""
+    loans.insert(0, "application", [f"A{i:04}" for i in range(ROWS)])
+    loans.drop(columns="when").to_csv("loans.csv", index=False)
+    done = answer("", "yes", "", "branch", "0", "", "", "", "")
+    assert done.exit_code == 0 and "[application]" in done.output, done.output
+    written = read_config_of("loans.toml")
+    assert written.data_options["id"] == "application"
+    found = find_data(written.data, dict(written.data_options))
+    stream, _ = open_stream(found.data, found.options, seed=0, source=found.source)
+    assert "application" not in str(stream.schema.features)
+
+
 def test_a_population_instead_of_time(loans):
     assert answer("", "yes", "", "branch", "", "0").exit_code == 0
     options = read_config_of("loans.toml").data_options

@@ -76,7 +76,8 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     free = [column for column in free if column not in sensitive]
     task, time, by = _ask_tasks(looks, free, files)
     date_format = _ask_format(source, time) if time else None
-    delay, selective, id = _ask_outcomes([c for c in free if c not in (task, time)], bool(time))
+    delay, selective = _ask_outcomes(bool(time))
+    id = _ask_id(looks, [c for c in free if c not in (task, time)], delay)
     gap = _ask(
         "6. How far may the groups' rates be apart (0.05: 5 points)?",
         f"{DEFAULT_GAP:g}",
@@ -118,7 +119,7 @@ def _ask_tasks(
     return None, column, by
 
 
-def _ask_outcomes(free: Sequence[str], timed: bool) -> tuple[int, bool, str | None]:
+def _ask_outcomes(timed: bool) -> tuple[int, bool]:
     """Ask when outcomes are known, and if that is after the decision, of whom."""
     delay = _ask(
         "5. After how many tasks is an outcome known (0: some before)?",
@@ -126,18 +127,27 @@ def _ask_outcomes(free: Sequence[str], timed: bool) -> tuple[int, bool, str | No
         _count,
     )
     if not delay:
-        return 0, False, None
+        return 0, False
     whom = _ask(
         "   Of whom (everybody, or favourable: those decided so)?",
         "everybody",
         lambda text: _one_of(text, ("everybody", "favourable")),
     )
-    id = _ask(
-        "   Which column names a person, for outcomes that come later?",
-        "none",
+    return delay, whom == "favourable"
+
+
+def _ask_id(looks: Mapping[str, "ColumnLook"], free: Sequence[str], delay: int) -> str | None:
+    """Ask who is who, if a column looks like it, or outcomes are to find their people later."""
+    from ffml.tables import fitting
+
+    fits = fitting("id", looks, free)
+    if not fits and not delay:
+        return None
+    return _ask(
+        "   Which column names a person or a case (none: there is none)?",
+        fits[0] if len(fits) == 1 else "none",
         lambda text: None if text == "none" else _column(text, free),
     )
-    return delay, whom == "favourable", id
 
 
 def _ask_format(source: "Source", time: str) -> str | None:

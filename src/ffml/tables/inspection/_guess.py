@@ -157,8 +157,8 @@ def fitting(part: str, looks: Mapping[str, ColumnLook], free: Sequence[str]) -> 
 
 
 def _is_id(seen: ColumnLook) -> bool:
-    numbers = any(text.replace(".", "", 1).isdigit() and "." in text for text in seen.values)
-    return 1 < seen.distinct == seen.rows and seen.unit is None and not numbers
+    fractions = any(re.fullmatch(r"[-+]?\d*\.\d+(e[-+]?\d+)?", text) for text in seen.values)
+    return 1 < seen.distinct == seen.rows and seen.unit is None and not fractions
 
 
 def usually(part: str, columns: Sequence[str]) -> list[str]:
