@@ -44,7 +44,7 @@ def resident_bytes() -> int:
 
 def state_bytes(store: Any) -> tuple[int, int]:
     """Return the size of the newest state in the ledger, and of the memory's tasks."""
-    newest = store.latest_version()
+    newest = store.version()
     return len(newest.state), sum(map(len, newest.blobs.values()))
 
 

@@ -134,7 +134,7 @@ def outcome(folder):
     with closing(sqlite3.connect(folder / "run.db")) as raw:
         people = raw.execute(PEOPLE).fetchall()
     run = ffml.open(folder, write=False)
-    version = run.store.latest_version()
+    version = run.store.version()
     summary = json.loads((folder / "summary.json").read_text())
     told = [summary[key] for key in ("answer", "metrics") if key in summary], repr(run.answer)
     tables = [(folder / name).read_bytes() for name in ("rounds.csv", "groups.csv")]

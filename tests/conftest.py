@@ -1,6 +1,5 @@
 import gc
 import os
-import sys
 import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -32,11 +31,6 @@ jax.config.update("jax_num_cpu_devices", 2)
 gc.set_threshold(50_000, 20, 100)
 
 from ffml.base import Schema, SensitiveColumn, Stream, Task  # noqa: E402
-
-# Python as the examples are run: nothing may warn, but for who reads what another process is just
-# writing to the compilation cache, and compiles it anew (see pyproject.toml).
-HALF_WRITTEN = "ignore:Error reading persistent compilation cache entry"
-STRICT_PYTHON = [sys.executable, "-W", "error", "-W", HALF_WRITTEN, "-X", "utf8"]
 
 
 @pytest.fixture

@@ -22,6 +22,10 @@ SMALL = {
         "24 months.* 1.00",
     ),
     "benchmarks/alarm_delay.py": (["--streams", "2", "--looks", "50"], "betting .*% of 2 streams"),
+    "benchmarks/batches.py": (
+        ["--rows", "30", "--batches", "1", "--singles", "2"],
+        r"(?s)30 rows, ids random: .*one person: .* sound: True",
+    ),
     "benchmarks/boosting.py": (
         ["crime", "--points", "1"],
         r"\| crime \| ffml, one-hot \| \d\.\d{3} \| .* \| 0\.\d{4} \|",

@@ -3,14 +3,13 @@
 import re
 import runpy
 import shlex
-import subprocess
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import STRICT_PYTHON
 from inside import run_inside
+from pages import printed_by
 from typer.testing import CliRunner
 
 import ffml
@@ -71,14 +70,6 @@ def test_a_page_runs_from_its_top_to_its_end(name, tmp_path):
 def commands(block):
     """Return the words of each command after ``ffml``."""
     return [shlex.split(line)[1:] for line in block.splitlines()]
-
-
-def printed_by(code, folder):
-    """Run Python in a process of its own, where nothing may warn."""
-    words = [*STRICT_PYTHON, "-c", code]
-    done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", timeout=1800)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @cache

@@ -1,17 +1,22 @@
 """The command line as a person meets it: what it prints, what it leaves behind, how it fails."""
 
 import csv
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import typer
 from quick import QUICK, SMALL, sets
+from rich.console import Console
 
-from ffml.cli import app
+from ffml.cli import app, options_of_commands
+from ffml.cli._table import table
 from ffml.methods import METHODS, PARTS
 from ffml.problem.models import MODELS
 from ffml.recipe.configfile import setting_kinds
@@ -46,9 +51,39 @@ def finished(tmp_path_factory):
 
 def test_run_shows_rounds_summary_and_report(finished):
     folder, out = finished
-    for word in ("round", "(ceil)", "typical gap", "balanced accuracy", "report.html"):
+    for word in ("round", "so far", "accuracy", "report.html"):
         assert word in out.stdout
     assert (folder / "one" / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_line_a_round_says_what_the_tables_say(finished):
+    """People, favourable decisions, gap and gap so far by hand, from the counts of groups.csv."""
+    folder, out = finished
+    rounds = [line.split() for line in out.stdout.splitlines() if line.startswith("    ")]
+    shown = [words for words in rounds if words[0] in "1234"]
+    groups = read_rows(folder / "one" / "groups.csv")
+    accuracies = [float(row["accuracy"]) for row in read_rows(folder / "one" / "rounds.csv")]
+    assert len(shown) == 4
+    so_far = np.zeros((2, 2))  # group, of whom and favourably
+    for words, accuracy in zip(shown, accuracies, strict=True):
+        rows = [row for row in groups if row["round"] == words[0]]
+        counts = np.array([[int(row["n"]), int(row["n_selected"])] for row in rows])
+        so_far += counts
+        gap, whole = (100 * abs(np.diff(n[:, 1] / n[:, 0]))[0] for n in (counts, so_far))
+        people, favourable = counts.sum(0)
+        numbers = [float(word.replace(",", "")) for word in words[-7:] if word != "%"]
+        expected = [people, 100 * favourable / people, gap, whole, 100 * accuracy]
+        np.testing.assert_allclose(numbers, expected, atol=0.051)
+
+
+def test_lines_fit_a_narrow_terminal(run_main, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    small = sets("rounds=1", "data.num_tasks=2")
+    code, out, err = run_main("run", "synthetic", *QUICK, *SMALL, *small, "--out", "run")
+    assert code == 0, err
+    lines = out.splitlines()
+    header = next(i for i, line in enumerate(lines) if line.startswith("round"))
+    assert all(len(line) <= 60 for line in lines[header : header + 2])
 
 
 def test_run_leaves_the_files_it_promises(finished):
@@ -71,21 +106,11 @@ def test_run_leaves_the_files_it_promises(finished):
     assert sum(int(g["n"]) for g in groups) == sum(int(r["n_validation"]) for r in rows)
 
 
-def test_same_seed_gives_the_same_bytes(finished):
+def test_same_seed_gives_the_same_bytes_in_another_process(finished, run_main):
     folder = finished[0]
-    again = ffml(
-        "run",
-        "synthetic",
-        *QUICK,
-        *SMALL,
-        "--set",
-        "rounds=4",
-        "--out",
-        "two",
-        "--json",
-        cwd=folder,
-    )
-    assert json.loads(again.stdout)["rounds"] == 4  # nothing but JSON on stdout
+    words = [*QUICK, *SMALL, *sets("rounds=4"), "--out", folder / "two", "--json"]
+    code, out, err = run_main("run", "synthetic", *words)
+    assert code == 0 and json.loads(out)["rounds"] == 4, err  # nothing but JSON on stdout
     for name in ("rounds.csv", "groups.csv"):
         assert (folder / "one" / name).read_bytes() == (folder / "two" / name).read_bytes()
 
@@ -110,7 +135,7 @@ BAD = [
     (["adult", *sets("outr_lr=1")], "unknown setting 'outr_lr'; did you mean 'outer_lr'? See 'f"),
     (["adult", *sets("shot=1")], "unknown setting 'shot'; did you mean 'shots'? See 'ffml methods"),
     (["adult", *FFML, *sets("lr=1")], "unknown setting of ffml 'lr'; known: outer_lr, dual_lr"),
-    (["adult", *sets("outer_lr")], "--set takes NAME=VALUE such as outer_lr=0.1, got 'outer_lr'"),
+    (["adult", *sets("outer_lr")], "--set takes NAME=VALUE such as rounds=10, got 'outer_lr'"),
     (["adult", *sets("outer_lr=a")], "setting 'outer_lr' takes a number, got 'a'"),
     (["adult", *sets("method=twp")], "'method' is no setting; give it as --method"),
     (["adult", *sets("wrappers=evened")], "'wrappers' is no setting; give it as --with"),
@@ -149,7 +174,8 @@ BAD = [
     (["adult", *sets("data.order=sex")], "data.order is for tables of your own; 'adult' is a"),
     (["synthetic", *sets("data.num_tasks=x")], "setting 'num_tasks' takes a whole number, got 'x'"),
     (["adult", "--out", "file"], "file is a file, not a folder; choose another --out"),
-    (["adult", "--nonsense"], "No such option"),
+    (["adult", "--nonsense"], "No such option: --nonsense (see 'ffml run --help')"),
+    (["adult", "--sensitve", "sex"], "No such option: --sensitve; did you mean --sensitive? (see"),
     ([], "give a data set (see 'ffml datasets'), a table's path, or a database"),
     (["bank"], "bank-additional-full.csv"),
     (["sqlite:///x.db"], "a database needs --query, such as --query 'SELECT * FROM loans'"),
@@ -215,7 +241,7 @@ def test_interrupted_run_leaves_whole_files(tmp_path):
 def test_listings(command, words, run_main, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run_main(command)
-    assert code == 0 and all(word in out for word in words)
+    assert code == 0 and all(word in out for word in words), out
     code, out, _ = run_main(command, "--json")
     assert code == 0 and {row["name"] for row in json.loads(out)} >= {
         w for w in words if not w.isdigit()
@@ -230,11 +256,24 @@ def test_help_is_short_enough_to_be_read():
         assert all(p.help for p in options), name
 
 
+def test_help_of_every_command_fits_a_terminal(run_main, monkeypatch):
+    """The list of commands is one page, no option is cut off, and no kind is one of Python."""
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run_main("--help")
+    assert len(out.splitlines()) <= 60
+    for name, options in options_of_commands().items():
+        assert f"│ {name} " in out
+        _, page, _ = run_main(name, "--help")
+        assert all(word in page for word in options if word.startswith("-")), name
+        own = re.findall(r"^│ [* ]*--.*", page, re.MULTILINE)
+        assert not [line for line in own if "<" in line and "--help" not in line], name
+
+
 def test_help_groups_the_options(run_main, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     code, out, _ = run_main("run", "--help")
     assert code == 0
-    for word in ("What is wanted", "Your own table", "How to learn", "--with", "NAME=VALUE"):
+    for word in ("What is asked", "Your own table", "How to learn", "--with", "NAME=VALUE"):
         assert word in out
 
 
@@ -370,6 +409,33 @@ def test_an_unknown_command_points_to_the_list_of_commands(run_main):
     assert code == 2 and "Did you mean 'run'" in err and "(see 'ffml --help')" in err
 
 
+def test_without_a_command_the_help_is_shown(run_main):
+    code, out, err = run_main()
+    assert (code, err) == (2, "") and "Usage: " in out and "reproduce" in out
+
+
 def test_a_typo_is_refused_before_anything_starts(run_main):
     code, out, err = run_main("run", "adlt")
     assert (code, out) == (2, "") and "did you mean 'adult'?" in err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_a_full_disk_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ffml", "datasets"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: No space left on device; make room and try again")
+
+
+def test_a_table_breaks_no_short_word():
+    rows = [{"compared": "sex: M against F", "typical gap": "31.7 [19.1, 72.2]", "rounds": 6}]
+    for width in (36, 40, 80):
+        with io.StringIO() as file:
+            Console(file=file, width=width).print(table(rows))
+            words = re.findall(r"[^\s│┃]+", file.getvalue())
+        assert {"compared", "typical", "against", "[19.1,", "72.2]", "rounds"} <= set(words)

@@ -52,6 +52,8 @@ def test_enter_takes_what_the_table_suggests(loans):
         "[0.05]",
     ):
         assert question in done.output
+    asked = [line for line in done.output.splitlines() if line[:1].isdigit() or "   " in line[:3]]
+    assert len(asked) >= 8 and all(len(line) <= 76 for line in asked)  # an answer fits beside it
     assert "ffml run --config loans.toml" in done.output
     written = read_config_of("loans.toml")
     assert written.data == "loans.csv" and written.settings["max_gap"] == (0.05,)

@@ -1,6 +1,5 @@
 """The paper protocol's rotated rows: against scipy and NumPy, and what must not change."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -107,7 +106,5 @@ def test_bad_values_are_refused(make_stream):
         assemble(replace(config, augment_to=10), stream, scaler)
 
 
-def test_all_of_crime_takes_seconds():
-    start = time.perf_counter()
-    assert sum(len(task.y) for task in augmented(load("crime"), 2500, 0).tasks()) == 43 * 2500
-    assert time.perf_counter() - start < 20
+def test_every_task_of_crime_is_filled_up():
+    assert [len(task.y) for task in augmented(load("crime"), 300, 0).tasks()] == [300] * 43

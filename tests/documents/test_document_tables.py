@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from ffml.base import FFMLError
 from ffml.cli import app
-from ffml.documents import KINDS, People, make_document, people_of_table
+from ffml.documents import KINDS, People, make_document, people_of_scores, people_of_table
 from ffml.documents._people import Cell
 from ffml.documents._ugesp import mid_p
 from ffml.tables import open_data
@@ -153,6 +153,49 @@ def test_a_table_is_counted_with_unknown_groups(tmp_path):
         people_of_table(open_data(table(tmp_path)), "hire", ["sex"])
 
 
+# The median of the eleven scores is 6: five are above it, two of F, three of M.
+SCORED = {
+    "sex": ["F", "F", "F", "F", "F", "M", "M", "M", "M", None, None],
+    "race": ["A", "A", "B", "B", "B", "A", "A", "B", "B", "A", "B"],
+    "score": [1.0, 2.0, 7.0, 6.0, 9.0, 6.0, 8.0, 10.0, 11.0, 3.0, 4.0],
+}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_scoring_rates_by_hand(tmp_path, ending):
+    """The share of a category above everybody's median; a score at the median is not above it."""
+    path, frame = tmp_path / f"scored.{ending}", pd.DataFrame(SCORED)
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    people = people_of_scores(open_data(path), "score", ["sex", "race"])
+    assert people.median == 6 and people.total == 11
+    made = make_document("ll144", people)
+    rows = by(rows_of(made, "By sex"), "sex")
+    shown = ("number_of_applications", "n_selected_or_n_above_median", "result", "impact_ratio")
+    assert [rows["F",][name] for name in shown] == [5, 2, 0.4, pytest.approx(0.4 / 0.75)]
+    assert [rows["M",][name] for name in shown] == [4, 3, 0.75, 1.0]
+    assert [rows["Missing/Unknown",][name] for name in shown] == [2, None, None, None]
+    race = by(rows_of(made, "By race/ethnicity"), "race_ethnicity")
+    assert [race["A",][name] for name in shown] == [5, 1, 0.2, pytest.approx(0.2 / (4 / 6))]
+    assert [race["B",][name] for name in shown] == [6, 4, pytest.approx(4 / 6), 1.0]
+    both = by(rows_of(made, "By both"), "sex", "race_ethnicity")
+    assert [both["F", "B"][name] for name in shown] == [3, 2, pytest.approx(2 / 3), 2 / 3]
+    page = made.to_html()
+    assert "The median of all scores is 6; 5 are above it." in page and "scoring rate" in page
+    with pytest.raises(FFMLError, match="ugesp is about decisions, not about scores"):
+        make_document("ugesp", people)
+
+
+def test_scores_that_are_missing_or_no_numbers_are_refused(tmp_path):
+    path = tmp_path / "scored.csv"
+    pd.DataFrame(SCORED | {"score": [None, *SCORED["score"][1:]]}).to_csv(path, index=False)
+    with pytest.raises(FFMLError, match="1 rows have no 'score'"):
+        people_of_scores(open_data(path), "score", ["sex"])
+    with pytest.raises(FFMLError, match="column 'race' has a score that is no number"):
+        people_of_scores(open_data(path), "race", ["sex"])
+    with pytest.raises(FFMLError, match="no score column 'mark'"):
+        people_of_scores(open_data(path), "mark", ["sex"])
+
+
 def test_command(tmp_path):
     path = str(table(tmp_path))
     words = ["document", path, "--as", "ll144", "--decision", "hired", "--sensitive", "sex"]
@@ -165,6 +208,8 @@ def test_command(tmp_path):
         (["document", path, "--as", "ll144"], "is a table"),
         ([*words, "--set", "owner"], "NAME=VALUE"),
         ([*words[:4], "--decision", "hired"], "give --sensitive"),
+        ([*words[:4], "--sensitive", "sex"], "give --decision or --score"),
+        ([*words, "--score", "hired"], "--score stands instead"),
     ):
         done = CliRunner().invoke(app, more)
         assert isinstance(done.exception, FFMLError) and said in str(done.exception)

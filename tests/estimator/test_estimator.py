@@ -27,8 +27,8 @@ from towns import FRAME, QUICK, SEX, SUPPORT, TOWN, TWO, X, Y, classifier, make_
 import ffml
 from ffml.base import FFMLError, Schema
 from ffml.estimator import FairMetaClassifier
+from ffml.estimator._config import configure, loop_of
 from ffml.estimator._inputs import group_codes, random_parts, read_groups, sensitive_columns
-from ffml.estimator._loop import configure, loop_of
 from ffml.methods import DEFAULT_METHOD, METHODS
 from ffml.online.loop import start
 from ffml.problem.models import MODELS

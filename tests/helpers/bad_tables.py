@@ -154,7 +154,16 @@ VALUES = {
     "id of texts": BadTable(
         csv(**MANY, who=ID),
         "column 'who' has a different text in nearly every row ('person 0', 'person 1', 'person "
-        "10', ...), like an id; drop it (--drop who) or group its values",
+        "10', ...), like an id; drop it (--drop who), name it as the id of the rows (--set "
+        "data.id=who), or group its values",
+    ),
+    "several columns": BadTable(
+        csv(**MANY, who=ID, income=[*range(1000, 1041), "n/a!", *range(2000, 2018)]),
+        "2 columns cannot be used as they are: (1) column 'who' has a different text in nearly "
+        "every row ('person 0', 'person 1', 'person 10', ...), like an id; drop it (--drop who), "
+        "name it as the id of the rows (--set data.id=who), or group its values; (2) column "
+        "'income' holds numbers but for 'n/a!' (row 43); correct what is no number, or leave it "
+        "empty",
     ),
     "one text among numbers": BadTable(
         csv(**MANY, income=[*range(1000, 1041), "n/a!", *range(2000, 2018)]),

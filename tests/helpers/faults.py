@@ -13,7 +13,7 @@ import random
 
 from ffml.store import durable
 
-OPERATIONS = ("write", "append", "sync", "sync_folder", "rename", "unlink")
+OPERATIONS = ("write", "sync", "sync_folder", "rename", "unlink")
 
 
 class Killed(BaseException):
@@ -45,7 +45,7 @@ class Disk:
         return operation
 
     def _fail(self, name, original, arguments):
-        written = name in ("write", "append")
+        written = name == "write"
         if self.mode == "full":
             if not written:
                 return
@@ -64,8 +64,6 @@ class Disk:
         path = arguments[0]
         if name == "write":
             self.unsynced[path] = 0
-        elif name == "append":
-            self.unsynced.setdefault(path, path.stat().st_size if path.exists() else 0)
         elif name == "sync":
             self.unsynced.pop(path, None)
         elif name == "sync_folder":

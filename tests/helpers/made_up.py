@@ -4,13 +4,14 @@ from html.parser import HTMLParser
 
 import numpy as np
 
+from ffml import metrics
 from ffml.base import SensitiveColumn
 from ffml.metrics.answer import answer
-from ffml.metrics.by_column import by_column
 from ffml.metrics.reliability import reliability, reliability_counts
-from ffml.metrics.summary import summarise
+from ffml.metrics.summary import column_summary, summarise
 from ffml.recipe.plain import plain
-from ffml.report import RunView, Table, report_text
+from ffml.report import RunView, Table
+from ffml.report.page import report_text
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 CHARTS = ["rates-0", "gaps-0", "evidence-0"]
@@ -119,7 +120,7 @@ def make_run(
     summary["all"] = summarise(numbers)["all"]["columns"]
     schema = tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in columns)
     tables = make_tables(groups, columns, num_rounds)
-    summary["by_column"] = plain(by_column(tables, schema))
+    summary["by_column"] = plain({c.name: shown_of(tables[c.name], c) for c in schema})
     asked = [("demographic-parity", 0.02 if names else None)]
     summary["answer"] = plain(answer(tables, schema, asked))
     said = rng.beta(2, 2, 3000)
@@ -128,6 +129,13 @@ def make_run(
     summary["collapsed_rounds"] = sum(row["collapsed"] == "True" for row in rounds)
     config = make_config(columns, names)
     return RunView(config, plain(summary), Table.of(rounds), schema, tables)
+
+
+def shown_of(tables, column):
+    """Summarise a column with ceilings of its own."""
+    drawn = [metrics.noise_ceilings(table, num_draws=100) for table in tables]
+    ceilings = np.array([[one["dp"], one["eo"]] for one in drawn]).reshape(-1, 2)
+    return column_summary(tables, ceilings, column)
 
 
 def make_tables(groups, columns, num_rounds):

@@ -121,6 +121,11 @@ def sometimes(rng, decision):
     return int(rng.random() < 0.6) if rng.random() < 0.5 else None
 
 
+def selected_before(rng, decision):
+    """Know the label of whom somebody approved before, who went by much the same inputs."""
+    return int(rng.random() < 0.6) if rng.random() < (0.8 if decision else 0.3) else None
+
+
 def never(rng, decision):
     """Know no label."""
     return None
@@ -132,7 +137,7 @@ def late(truth, tasks):
     return Truth(truth.columns, [(t, g, d, None if t >= last else y) for t, g, d, y in truth.rows])
 
 
-def one_person_tasks(rates, tasks=600, seed=0):
+def one_person_tasks(rates, tasks=250, seed=0):
     """Give everybody a task of their own."""
     return people(rates, tasks, 1, seed)
 
@@ -162,6 +167,7 @@ def two_columns(rates, region_gap=0.1, tasks=12, size=120, seed=0):
 SCENARIOS = {
     "all labels": lambda: people({"F": 0.4, "M": 0.5}),
     "approved only": lambda: people({"F": 0.4, "M": 0.7}, label=approved_only),
+    "selected before": lambda: people({"F": 0.4, "M": 0.42}, label=selected_before),
     "half of the labels": lambda: people({"F": 0.4, "M": 0.42}, label=sometimes),
     "no labels": lambda: people({"F": 0.3, "M": 0.5}, label=never),
     "late labels": lambda: late(people({"F": 0.45, "M": 0.5}), 3),

@@ -26,8 +26,7 @@ def test_columns_share_one_chance_and_the_strongest_answers():
     told = notion_alarm(found, DP, MONTHS)
     assert (told["column"], told["round"], told["task"]) == ("sex", 4, "2024-04")
     assert alarm_sentence(told, "5 points").startswith(
-        "Alarm in round 4 (2024-04): up to then some task broke 5 points (sex: M against F, the "
-        "first with the higher rate; evidence "
+        "Alarm in round 4 (2024-04): up to then some task broke 5 points (sex: M above F; evidence "
     )
 
 

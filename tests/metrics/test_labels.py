@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from ffml import metrics
-from ffml.metrics.labels import NO_LABELS, SELECTIVE_WORDS, label_shares, measurable, why_unmeasured
+from ffml.base import SensitiveColumn
+from ffml.metrics.answer import answer
+from ffml.metrics.labels import (
+    NO_LABELS,
+    SELECTED_WORDS,
+    SELECTIVE_WORDS,
+    label_shares,
+    measurable,
+    selection,
+    why_unmeasured,
+)
+from ffml.metrics.verdict import NOT_KEPT, UNMEASURABLE
 
 
 def counts(refused, approved):
@@ -70,3 +81,88 @@ def test_rates_of_everybody_are_those_of_fairlearn():
         sensitive_features=groups[known],
     )
     np.testing.assert_allclose(metrics.true_positive_rates(table), frame.by_group)
+
+
+# -- labels of people whom somebody else approved before -------------------------------------
+
+SEX = SensitiveColumn("sex", ("F", "M"))
+
+
+def selected(seed, unequal=0.0, taste=0.0, tasks=8, size=400):
+    """Decide about people by a score; labels are of those whom somebody approved before.
+
+    Args:
+        seed: of the draws.
+        unequal: how much higher a woman had to be for the earlier approval.
+        taste: how much the earlier approval went by a thing of its own, and not by the score.
+        tasks: how many.
+        size: people of a task.
+
+    Returns:
+        Counts by task with the labels that are known, and with all.
+    """
+    rng, n = np.random.default_rng(seed), tasks * size
+    task, sex, score = (
+        np.repeat(np.arange(tasks), size),
+        rng.integers(2, size=n),
+        rng.normal(size=n),
+    )
+    label = (score + rng.normal(size=n) > 0).astype(int)
+    decision = (score - 0.9 * (sex == 0) + 0.8 * rng.normal(size=n) > -0.4).astype(int)
+    before = (1 - taste) * score + taste * rng.normal(size=n) > 0.2 + unequal * (sex == 0)
+    known = np.where(before, label, -1)
+    return tuple(
+        np.stack(
+            [
+                metrics.contingency_table(some[task == t], decision[task == t], sex[task == t], 2)
+                for t in range(tasks)
+            ]
+        )
+        for some in (known, label)
+    )
+
+
+def equal_opportunity(tables, bound=0.15):
+    (found,) = answer({"sex": tables}, [SEX], [("equal-opportunity", bound)])["notions"]
+    return found
+
+
+@pytest.mark.parametrize("unequal", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_of_those_approved_before_cannot_answer(seed, unequal):
+    """All labels show a gap of 20 points or more; those that are there may show 8, within 15."""
+    known, everybody = selected(seed, unequal, taste=0.5)
+    true, shown = (
+        np.diff(metrics.true_positive_rates(one.sum(0)))[0] for one in (everybody, known)
+    )
+    assert true > 0.2 and (shown < 0.15 or not unequal)
+    found = equal_opportunity(known)
+    assert (found["verdict"], found["unmeasured"]) == (UNMEASURABLE, SELECTED_WORDS)
+    assert found["fact"] is None and metrics.labelled(measurable(known)).sum() == 0
+    assert equal_opportunity(everybody)["verdict"] == NOT_KEPT
+
+
+def test_who_has_labels_more_often_is_said():
+    known, _ = selected(0, unequal=1.0, taste=1.0)  # the decision of now does not show it
+    assert (selection(known, "sex", SEX.groups).by, selection(known).higher) == ("sex", "1")
+    known, _ = selected(0)
+    assert (selection(known).by, selection(known).higher) == ("decision", "1")
+
+
+def test_what_leaves_no_trace_is_not_seen():
+    """Selected by a thing that neither groups nor decisions have to do with."""
+    known, _ = selected(0, taste=1.0)
+    assert selection(known) is None and not why_unmeasured(known)
+
+
+@pytest.mark.parametrize("size", [15, 60, 400])
+def test_labels_that_are_missing_by_chance_or_late_are_not_taken_for_selected(size):
+    """Half of them at random, those of the last tasks all, and of one task more than of others."""
+    rng, found = np.random.default_rng(size), 0
+    for seed in range(100):
+        _, tables = selected(seed, size=size)
+        share = rng.choice([0.0, 0.2, 0.5, 0.9, 1.0], (len(tables), 1, 1, 1))
+        there = rng.binomial(tables[:, :, :2], share)
+        late = np.concatenate([there, (tables[:, :, :2] - there).sum(2, keepdims=True)], 2)
+        found += selection(late) is not None
+    assert found <= 1

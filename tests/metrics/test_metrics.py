@@ -59,11 +59,10 @@ def undefined_by_rule(labels, decisions, groups):
 # -- oracles ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("chunk", range(2))
-def test_500_cases_equal_fairlearn(chunk):
-    cases = [random_case(seed) for seed in range(250 * chunk, 250 * (chunk + 1))]
+def test_200_cases_equal_fairlearn():
+    cases = [random_case(seed) for seed in range(200)]
     labels, decisions, groups = (np.concatenate(parts) for parts in zip(*cases, strict=True))
-    case = np.repeat(np.arange(250), [len(rows) for rows, _, _ in cases])
+    case = np.repeat(np.arange(200), [len(rows) for rows, _, _ in cases])
     # A rate among the rows with label y is that label's true- or false-positive rate; all cases
     # go through one MetricFrame, because one for each case takes a minute.
     oracle = {}
@@ -92,12 +91,12 @@ def test_500_cases_equal_fairlearn(chunk):
         if "eo" not in undefined:
             assert values["eo"] == pytest.approx(min(oracle["0"][i], oracle["1"][i]))
             seen["eo"] += 1
-    assert min(seen.values()) > 125  # most cases are compared, not skipped
+    assert min(seen.values()) > 100  # most cases are compared, not skipped
 
 
 def test_public_functions_of_fairlearn():
     compared = 0
-    for seed in range(1000, 1025):
+    for seed in range(1000, 1012):
         labels, decisions, groups = random_case(seed)
         table = metrics.contingency_table(labels, decisions, groups, num_groups=4)
         for ours, theirs in (
@@ -109,11 +108,11 @@ def test_public_functions_of_fairlearn():
                 expected = theirs(labels, decisions, sensitive_features=groups)
                 assert ours(table) == pytest.approx(expected)
                 compared += 1
-    assert compared > 50
+    assert compared > 24
 
 
 def test_accuracies_equal_scikit_learn():
-    for seed in range(1000):
+    for seed in range(200):
         labels, decisions, groups = random_case(seed)
         table = metrics.contingency_table(labels, decisions, groups, num_groups=4)
         expected = sklearn.metrics.accuracy_score(labels, decisions)
@@ -223,10 +222,10 @@ def test_intervals_equal_row_resampling():
         values = (dp, eo, max(rates) - min(rates), right.mean(), balanced)
         for name, value in zip(drawn, values, strict=True):
             drawn[name].append(value)
-    intervals = metrics.bootstrap_intervals(THREE, level=0.9, num_draws=20_000)
+    intervals = metrics.bootstrap_intervals(THREE, num_draws=20_000)
     assert list(intervals) == list(drawn)
     for name, values in drawn.items():
-        assert intervals[name] == pytest.approx(np.quantile(values, [0.05, 0.95]), abs=0.03)
+        assert intervals[name] == pytest.approx(np.quantile(values, [0.025, 0.975]), abs=0.03)
 
 
 def test_an_interval_needs_half_of_the_resamples():
@@ -351,8 +350,8 @@ def test_rows_are_validated(rows, message):
 def test_settings_are_validated():
     with pytest.raises(FFMLError, match="num_draws must be >= 1, got 0"):
         metrics.noise_ceilings(TWO, num_draws=0)
-    with pytest.raises(FFMLError, match="level must lie between 0 and 1"):
-        metrics.bootstrap_intervals(TWO, level=95)
+    with pytest.raises(FFMLError, match="num_draws must be >= 1, got 0"):
+        metrics.bootstrap_intervals(TWO, num_draws=0)
     with pytest.raises(FFMLError, match="must name all 2 groups"):
         metrics.judge(TWO, ["F"])
     with pytest.raises(FFMLError, match="at least one judgement"):

@@ -123,7 +123,11 @@ def hold_faces(found, tables, tasks, notion, bound, raised):
     run = RunRecord(data, (SEX,), kept, Tables({"sex": tables}, {}, {}), "", [])
     gate = findings_of(run, [(notion, bound)], tasks, raised=raised)
     assert EXIT_CODES[verdict(gate)] == expected and [one.words for one in gate[:2]] == first
-    assert sentences({"answer": found})[:2] == first
+    short = sentences({"answer": found})
+    assert short[:2] == first and 3 <= len(short) <= 5
+    assert any("Alarm in round" in one for one in short) == bool(
+        said["alarm"] and said["alarm"]["round"] is not None
+    )
     counts = (int(tables.sum()), 0, int(tables[:, :, :2].sum()))
     if raised or (notion != DP and not counts[2]):
         return  # an audit has no past, and refuses what needs labels where there are none
@@ -161,5 +165,5 @@ def test_no_face_contradicts_another_whatever_comes_when(kind, seed):
         (column,) = found["notions"][0]["columns"]
         if column["facts"] and {*group} == {0, 1}:
             assert column["compared_share"] == pytest.approx(share)
-            said = f"By sex, {100 * share:.0f} % of the people could be compared with others"
+            said = f"gaps within tasks for {100 * (1 - share):.0f} % of the people, who met no"
             assert (said in " ".join(words.sentences(found))) == (share < 0.95)

@@ -13,12 +13,12 @@ from ffml.base import Ratio, SensitiveColumn
 from ffml.metrics import words
 from ffml.metrics.answer import answer
 from ffml.metrics.verdict import KEPT, NOT_KEPT, UNMEASURABLE
-from ffml.report.answer import sentences
+from ffml.report.answer import details, sentences
 from ffml.store import Round
 from ffml.tables import DecisionRoles, open_table, read_decisions
 
 DP = "demographic-parity"
-SELECTIVE = ("approved only", "all, then approved only")
+SELECTIVE = ("approved only", "all, then approved only", "selected before")
 REFUSED = ("nobody positive", "everybody positive", "one group")  # as a table of an audit
 FLAGRANT = (
     "approved only",
@@ -148,7 +148,10 @@ def test_what_needs_labels_cannot_be_measured_where_they_depend_on_the_decision(
 def test_who_could_be_compared_is_said():
     alone = answer_of(SCENARIOS["tasks of one person"]())
     assert alone["notions"][0]["columns"][0]["compared_share"] == 0
-    assert "0 % of the people could be compared" in " ".join(words.sentences(alone))
+    said = " ".join(words.sentences(alone))
+    assert "Not known: gaps within tasks for 100 % of the people" in said
+    assert "0 % of the people could be compared" in " ".join(details({"answer": alone}))
     small = answer_of(SCENARIOS["a group of nine"]())
     assert small["notions"][0]["columns"][0]["small"] == ["C"]
-    assert "Too small to tell, and not compared (sex): C." in words.sentences(small)
+    assert "Not known: rates of groups too small to tell (C)." in words.sentences(small)
+    assert "Too small to tell, and not compared (sex): C." in details({"answer": small})

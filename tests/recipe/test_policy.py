@@ -17,7 +17,7 @@ from ffml.metrics.phrases import policy_words
 from ffml.recipe.config import configure_run
 from ffml.recipe.configfile import read_config
 from ffml.recipe.policy import options_of, policy_of, with_policy
-from ffml.recipe.presets import default_settings
+from ffml.recipe.presets import preset
 from ffml.recipe.recipes import Recipe, takes_policy
 from ffml.recipe.saved import run_config
 from ffml.scoring import prepare
@@ -50,7 +50,7 @@ def test_what_is_no_policy_is_refused_with_the_remedy(given, message):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_without_thresholds_refuses_a_policy_and_takes_it_with_evened(method):
-    own = "evened" in default_settings("adult", method).get("wrappers", ())
+    own = "evened" in preset("default", "adult", method).get("wrappers", ())
     plain = configure_run("adult", {"method": method})
     assert plain.policy == ("labels" if own else None)
     given = {"method": method, "policy": "cost=5"}
@@ -108,12 +108,10 @@ def test_unless_asked_otherwise_as_many_are_approved_as_labels_are_favourable(tm
     assert answer["policy"] == "labels"
     assert answer["positive_share"] == pytest.approx(decided)
     assert answer["label_share"] == pytest.approx(labels)
-    said = (
-        "Policy: as many are decided 'repaid' as labels are expected to be so. "
-        f"{100 * decided:.1f} of 100 were decided 'repaid', and {100 * labels:.1f} of 100 labels "
-        "were so."
-    )
+    said = f"{100 * decided:.1f} of 100 were decided 'repaid' ({100 * labels:.1f} by the labels)"
     assert said in str(answer)
+    card = (tmp_path / "run" / "model_card.md").read_text()
+    assert "Policy: as many are decided 'repaid' as labels are expected to be so." in card
 
 
 def test_every_door_takes_a_share_and_keeps_it(tmp_path, run_main):

@@ -16,7 +16,8 @@ from browser import (
 )
 from made_up import CONSTRAINTS, NASTY, RACE, RESEARCH, SEX, make_run
 
-from ffml.report import Score, report_text
+from ffml.report import Score
+from ffml.report.page import report_text
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="Chromium is not installed (apt install chromium)"

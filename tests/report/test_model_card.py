@@ -9,7 +9,7 @@ from made_up import NASTY, RACE, SEX, Page, make_run, page_of
 from markdown_it import MarkdownIt
 from quick import QUICK, SMALL
 
-from ffml.report import model_card_text
+from ffml.report.card import model_card_text
 from ffml.wrappers import WRAPPERS
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -129,7 +129,7 @@ def test_groups_and_constraints_are_those_of_the_page():
 
 def test_what_could_not_be_measured(card):
     why = "(no favourable decisions: 3 rounds; only favourable decisions: 1 round)"
-    assert f"DP in 4 of 41 rounds {why}." in card.words
+    assert f"demographic parity could not be measured in 4 of 41 rounds {why}." in card.words
     assert "In 4 rounds everybody received the same decision." in card.words
     assert "rounds were judged on fewer than 30 rows" in card.words
     assert "nan" not in card.words.lower().split()
@@ -137,8 +137,7 @@ def test_what_could_not_be_measured(card):
 
 def test_everything_measured_is_said():
     run = make_run(1, undefined=(), collapsed=())
-    words = "Both ratios could be measured in every round, on at least 30 rows each."
-    assert words in card_of(run).words
+    assert "Both ratios could be measured in every round." in card_of(run).words
 
 
 def test_every_setting_and_version_is_there(card):
@@ -183,7 +182,7 @@ def test_interrupted():
 
 def test_a_run_on_a_table_says_where_its_rows_come_from(tmp_path, run_main):
     table = write_loans(tmp_path / "loans.csv")
-    arguments = ["run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--set", "rounds=3"]
+    arguments = ["run", table, *ROLES, "--drop", "applicant", *QUICK, *SMALL, "--set", "rounds=2"]
     code, _, error = run_main(*arguments, "--out", tmp_path / "run")
     assert code == 0, error
     fingerprint = hashlib.sha256(table.read_bytes()).hexdigest()
@@ -203,9 +202,6 @@ def test_a_run_on_a_table_says_where_its_rows_come_from(tmp_path, run_main):
     assert not {"Description", "Citation", "Licence"} & set(facts)
     assert "learned to predict approved = yes on loans.csv" in page.words
 
-    (tmp_path / "run" / "model_card.md").write_text("old")
-    code, _, error = run_main(*arguments, "--out", tmp_path / "run", "--overwrite")
-    assert code == 0 and (tmp_path / "run" / "model_card.md").read_text().startswith("# Model card")
     (tmp_path / "run" / "model_card.md").unlink()
     code, _, error = run_main("run", "--resume", tmp_path / "run")  # what is missing is written
     assert code == 0 and (tmp_path / "run" / "model_card.md").exists()

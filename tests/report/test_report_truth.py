@@ -12,8 +12,10 @@ from ffml.base import Schema, SensitiveColumn
 from ffml.metrics import words
 from ffml.online.state import Round
 from ffml.recipe.plain import plain
-from ffml.report import RunView, Table, model_card_text, report_text
+from ffml.report import RunView, Table
+from ffml.report.card import model_card_text
 from ffml.report.files import round_row
+from ffml.report.page import report_text
 from ffml.report.summary import run_summary
 
 NOTION = "demographic-parity"

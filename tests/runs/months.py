@@ -60,7 +60,7 @@ def approved(run, task):
 
 def state(run):
     """What a run has learned, as the ledger keeps it."""
-    newest = run.store.latest_version()
+    newest = run.store.version()
     return newest.state, [*newest.blobs]
 
 

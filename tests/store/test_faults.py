@@ -51,7 +51,7 @@ def fill(store, task, ids=("a", "b")):
 
 def test_a_killed_writer_leaves_whole_transactions(store, address):
     rng = np.random.default_rng(0)
-    for attempt in range(6):
+    for attempt in range(3):
         process = writer(address, f"w{attempt}")
         process.stdout.readline()
         time.sleep(rng.uniform(0, 0.1))

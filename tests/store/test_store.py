@@ -9,7 +9,7 @@ import pytest
 from ledgers import blob, decided, plain_sql
 
 from ffml.base import FFMLError
-from ffml.store import Labels, forget, verify
+from ffml.store import Labels, verify
 
 TRUTH = """
 select task, groups, coalesce(label, -1), coalesce(decision, -1), coalesce(unpriced, -1), count(*)
@@ -73,7 +73,7 @@ def test_a_failed_transaction_leaves_nothing(store):
         t.put_version({}, b"state", **blob(b"trees"))
         raise RuntimeError
     assert (store.head, store.rounds(), store.cells()) == (before, [], {})
-    assert store.latest_version() is None
+    assert store.version() is None
     with store.transaction("test", "round") as t:  # nor does it leave a number for a cell
         t.add_decisions(t.put_round("may", "open", {}), decided(["a", "b"]))
     assert verify(store).sound
@@ -115,7 +115,7 @@ def test_only_the_newest_versions_keep_their_bytes(store, address):
             blobs = blob(b"the same", b"%d" % (number // 5))
             assert t.put_version({"number": number}, b"state %d" % number, **blobs) == number
     assert [store.version(n).state for n in (3, 4, 6)] == [None, b"state 4", b"state 6"]
-    newest = store.latest_version()
+    newest = store.version()
     assert [*newest.blobs.values()] == [b"the same", b"1"]
     assert (newest.parent, newest.document) == (5, {"number": 6})
     assert plain_sql(address, "select count(*) from blobs") == [(3,)]  # one of them is shared
@@ -130,14 +130,14 @@ def test_forgetting_a_person(store, address):
             people = decided([secret, "b"], x=np.full((2, 2), 7.25, np.float32))
             t.add_decisions(t.put_round(task, "open", {}), people)
     before = counted(store)
-    assert forget(store, secret, tasks=["may"]) == 1
+    assert store.forget(secret, tasks=["may"]) == 1
     assert store.decisions(ids=[secret])["task"].tolist() == ["june"]
-    assert forget(store, secret) == 1
+    assert store.forget(secret) == 1
     assert counted(store) == before == truth(address)
     result = verify(store)
     assert (result.findings, result.forgotten) == ([], 2)
     with pytest.raises(FFMLError, match="knows no id"):
-        forget(store, secret)
+        store.forget(secret)
     with pytest.raises(FFMLError, match="has not decided about"):
         store.place(Labels([secret], np.ones(1)))
     rows = plain_sql(address, "select id, content, x from decisions where forgotten is not null")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from ledgers import blob, decided, plain_sql
 
-from ffml.store import Labels, forget, verify
+from ffml.store import Labels, verify
 
 TAMPERING = {
     "update decisions set decision = coalesce(1 - decision, 1) where seq = 2": "task may, id b",
@@ -108,7 +108,7 @@ def test_an_older_copy_is_found_by_a_head_noted_elsewhere(ledger, address):
 
 def test_a_person_put_back_after_forgetting_is_found(ledger, address):
     content_of_d = plain_sql(address, "select content from decisions where seq = 6")
-    forget(ledger, "d")
+    ledger.forget("d")
     assert verify(ledger).forgotten == 1
     ((content,),) = content_of_d
     back = f"update decisions set forgotten = null, id = 'd', content = {content} where seq = 6"

@@ -17,10 +17,9 @@ from playing import Player
 from ffml.base import FFMLError
 from ffml.methods import METHODS
 from ffml.metrics import round_gaps
-from ffml.recipe.build import build
+from ffml.recipe.build import _shared, build
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.recipes import Recipe
-from ffml.recipe.sharing import shared_functions
 from ffml.studies import cells as cells_module
 from ffml.studies.compare import (
     PROTOCOLS,
@@ -51,8 +50,9 @@ def test_runs_of_one_process_share_functions_and_nothing_else(method, tmp_path):
         Store(tmp_path / store).save(cell, *compute(cell, lambda *at: None))
     both = [Store(tmp_path / name).load([first, second]) for name in "ab"]
     assert_frame_equal(*(frame.drop(columns="seconds") for frame in both))
+    shared = [build(cell.config) for cell in (first, second)]
+    _shared.cache_clear()
     alone = build(second.config)
-    shared = [build(cell.config, functions=shared_functions) for cell in (first, second)]
     assert shared[0].loop.learner is shared[1].loop.learner is not alone.loop.learner
     losses = [r.metrics["loss"] for r in Player.of(alone).play(alone.stream.tasks())]
     assert losses == both[0]["loss"][both[0]["seed"] == 1].tolist()
@@ -407,7 +407,7 @@ BAD = [
     (["--data", "nowhere.csv"], "nowhere.csv"),
     (["--method", "fml"], "unknown method 'fml'; did you mean 'ffml'?"),
     (["--method", "fml max_gap=0.1"], "unknown method 'fml'; did you mean 'ffml'?"),
-    (["--method", "ffml max_gap"], "--method 'ffml …' takes NAME=VALUE such as outer_lr=0.1"),
+    (["--method", "ffml max_gap"], "--method 'ffml …' takes NAME=VALUE such as rounds=10"),
     (["--method", "ffml bound=0.1"], "setting 'bound' is called 'max_gap' now"),
     (["--method", "twp damping=1"], "none of the methods has a setting 'damping'"),
     (["--method", "ffml with=evend"], "unknown wrapper 'evend'; did you mean 'evened'?"),
@@ -419,7 +419,7 @@ BAD = [
     (["--seeds", "a"], "--seeds takes seeds such as 0-4 or 0,1,2, got 'a'"),
     (["--seeds", "crime="], "--seeds takes seeds such as 0-4 or 0,1,2, got ''"),
     (["--seeds", "crme=0-4"], "unknown data set in seeds 'crme'; did you mean 'crime'?"),
-    (["--set", "rounds"], "--set takes NAME=VALUE such as outer_lr=0.1, got 'rounds'"),
+    (["--set", "rounds"], "--set takes NAME=VALUE such as rounds=10, got 'rounds'"),
     (["--set", "zzz=1"], "unknown setting 'zzz'; see 'ffml methods'"),
     (["--set", "problem.l2=small"], "setting 'problem.l2' takes a number, got 'small'"),
     (["--set", "num_outer_steps=2.5"], "setting 'num_outer_steps' takes a whole number, got '2.5'"),

@@ -1,7 +1,7 @@
 import pytest
 
 from ffml.base import FFMLError
-from ffml.tables import guess_roles, open_table
+from ffml.tables import fitting, guess_roles, look, open_table
 
 ROWS = 40
 
@@ -72,14 +72,18 @@ QUESTIONS = {
     "no usual task": (
         {"site": 0, "firm": 5},
         {},
-        "which column is the task (which rows belong together)? Candidates: age, smoker, firm; "
-        "give --task",
+        "which column is the task (which rows belong together)? Candidates: smoker, firm; give "
+        "--task",
     ),
     "dropped": (
         {},
         {"drop": ["site"]},
-        "which column is the task (which rows belong together)? Candidates: age, smoker; give "
-        "--task",
+        "which column is the task (which rows belong together)? Candidates: smoker; give --task",
+    ),
+    "groups, which are no label": (
+        {"target": 0, "smoker": 0, "hired": 2},
+        {"sensitive": ["age"]},
+        "which column is the label? Candidates: hired; give --label",
     ),
     "many candidates": (
         {"target": 0} | {f"flag {i}": 2 for i in range(20)},
@@ -98,6 +102,22 @@ def test_anything_else_is_asked_for(tmp_path, case):
     assert str(caught.value) == message
 
 
+def test_an_id_is_a_text_or_a_whole_number_of_its_own_in_every_row(tmp_path):
+    columns = {
+        "number": range(ROWS),
+        "name": [f"person {i}" for i in range(ROWS)],
+        "income": [i + 0.5 for i in range(ROWS)],
+        "day": [f"2024-01-{1 + i % 28:02}" for i in range(ROWS)],
+        "start": [f"{1980 + i}-01-01" for i in range(ROWS)],
+        "age": [i // 2 for i in range(ROWS)],
+    }
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows), ""]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    looks = look(open_table(tmp_path / "t.csv"))
+    assert fitting("id", looks, list(looks)) == ["number", "name"]
+
+
 def test_no_rows(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n")
     with pytest.raises(FFMLError, match=r"t.csv has no rows; at least one is needed"):
@@ -109,7 +129,7 @@ def test_all_that_is_missing_is_asked_for_at_once(tmp_path):
         guess_roles(table(tmp_path, target=0, sex=0, site=0, age=60))
     assert str(caught.value) == (
         "the table leaves open what its columns are; give --sensitive --label --task. Candidates: "
-        "--sensitive age, smoker; --label smoker; --task age, smoker"
+        "--sensitive age, smoker; --label smoker; --task age"
     )
 
 

@@ -8,16 +8,7 @@ from loans import ROLES, write_loans
 
 from ffml.tables.sources import _csv, _sql
 
-SMALL = [
-    "--method",
-    "ffml",
-    "--set",
-    "num_outer_steps=2",
-    "--set",
-    "inner.num_steps=1",
-    "--set",
-    "shots=10",
-]
+SMALL = ["--method", "twp", "--set", "num_steps=1", "--set", "shots=10"]
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from ffml.base import FFMLError
-from ffml.tables import open_data, open_table, public_url
+from ffml.border import public_address
+from ffml.tables import open_data, open_table
 from ffml.tables.sources._open import FILE
 
 ROWS = [("1.5", "Zoë, née Ünal"), ("2", 'says "hi"'), (None, "two\nlines"), ("-3e2", None)]
@@ -204,7 +205,7 @@ def test_a_query_that_would_write_is_told_to_read(tmp_path):
     ],
 )
 def test_an_address_is_shown_without_its_password(url, shown):
-    assert public_url(url) == shown
+    assert public_address(url) == shown
     assert "secret" not in repr(open_data(url, "select 1")) + open_data(url, "select 1").name
 
 

@@ -11,15 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ffml.base import FFMLError
-from ffml.tables import (
-    canonical_period,
-    earlier_period,
-    empty_periods,
-    open_data,
-    open_table,
-    table_stream,
-    twin_period,
-)
+from ffml.tables import earlier_period, open_data, open_table, table_stream, twin_period
+from ffml.tables._order import canonical_period, empty_periods
 from ffml.tables._time import UNITS, parse_time, periods
 
 WRITTEN = {

@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml import metrics
-from ffml.audit.gate import Finding, Limits
-from ffml.audit.gate._asked import notion_findings
-from ffml.audit.gate._limits import DEFAULT_NOTION
+from ffml.audit.gate import DEFAULT_NOTION, Finding, Limits, notion_findings
 from ffml.base import SensitiveColumn
 from ffml.metrics import GapAlarm, GapStatistics
 from ffml.metrics.alarm import column_alarms

@@ -1,21 +1,26 @@
 """The command line. Each command is one function; this page puts them together."""
 
+import errno
 import sys
 from typing import Annotated, Any
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import compare, export, reproduce, serve, tune
 from ffml.cli._audit import audit
-from ffml.cli._data import check, inspect, predict
+from ffml.cli._compare import compare
 from ffml.cli._document import document
 from ffml.cli._explain import explain
 from ffml.cli._later import label, update
-from ffml.cli._ledger import decide, forget, promote, replay, report, upgrade, verify
+from ffml.cli._ledger import decide, export, forget, promote, replay, report, upgrade, verify
 from ffml.cli._listings import datasets, methods, notions
-from ffml.cli._options import run
+from ffml.cli._options import flat, text_of
+from ffml.cli._predict import check, inspect, predict
+from ffml.cli._reproduce import reproduce
+from ffml.cli._run import run
+from ffml.cli._serve import serve, token
 from ffml.cli._start import start
+from ffml.cli._tune import tune
 
 app = typer.Typer(
     name="ffml",
@@ -41,26 +46,22 @@ def common(
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Fairness-aware online meta-learning: watch a learner adapt to one population after another
-    while group unfairness stays bounded.
+    """Decisions about people, learned from one population after another, with a bound on the gap
+    between groups.
     """
 
 
-COMMANDS = (
-    *(start, run, update, label, decide, report, verify, replay, forget, promote),
-    *(
-        serve.serve,
-        serve.token,
-        export.export,
-        upgrade,
-        compare.compare,
-        reproduce.reproduce,
-        tune.tune,
-    ),
-    *(document, explain, inspect, predict, check, audit, datasets, methods, notions),
-)
-for command in COMMANDS:
-    app.command()(command)
+COMMANDS = {
+    "Learn": (start, inspect, run, update, label),
+    "Decide": (decide, predict, serve, token, promote, export),
+    "Look at a run": (check, report, explain, document, verify, replay, forget, upgrade),
+    "Decisions of others": (audit,),
+    "Compare methods": (compare, tune, reproduce),
+    "What there is": (datasets, methods, notions),
+}
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        app.command(help=text_of(command), rich_help_panel=panel)(flat(command))
 
 
 def main() -> None:
@@ -72,13 +73,20 @@ def main() -> None:
         from ffml.cli._advice import with_owners
 
         _fail(with_owners(str(error), "".join(sys.argv[1:2]), options_of_commands()))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        _fail(f"{error.strerror}; make room and try again (what was done before is safe)")
     except Exception as error:
         if not hasattr(error, "format_message"):  # a usage error of the parser has it
             raise
-        known = {function.__name__ for function in COMMANDS}
-        page = " ".join(["ffml", *(word for word in sys.argv[1:2] if word in known)])
-        said = " ".join(error.format_message().split())
-        _fail(f"{said or 'name a command'} (see '{page} --help')")
+        if not sys.argv[1:]:
+            sys.exit(2)  # the help was shown
+        from ffml.cli._advice import usage_words
+
+        options = options_of_commands()
+        page = " ".join(["ffml", *(word for word in sys.argv[1:2] if word in options)])
+        _fail(f"{usage_words(error, options.get(sys.argv[1], ()))} (see '{page} --help')")
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,7 +1,9 @@
 """What is told of a mistake: whose option a message names, and no password."""
 
+import difflib
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
 
 from ffml.recipe.sources import FLAGS
 
@@ -36,6 +38,16 @@ def with_owners(message: str, command: str, options: Mapping[str, Set[str]]) -> 
         else:
             said.append(f"{word} is an option of ffml {owner}")
     return "; ".join(said)
+
+
+def usage_words(error: Any, options: Iterable[str]) -> str:
+    """Say what the parser did not understand; an unknown option with the nearest that there is."""
+    said = " ".join(error.format_message().split())
+    if name := getattr(error, "option_name", None):
+        near = difflib.get_close_matches(name, [*options], n=1, cutoff=0.75)
+        if said.startswith("No such option"):
+            said = f"No such option: {name}" + (f"; did you mean {near[0]}?" if near else "")
+    return said.removesuffix(".")
 
 
 def without_secrets(message: str, words: Sequence[str]) -> str:

@@ -3,13 +3,12 @@
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import OUTPUT, TABLE, option
+from ffml.cli._options import Columns, Limits
 
 if TYPE_CHECKING:
     from ffml.tables import Source
@@ -18,76 +17,54 @@ MORE = ("intersect", "drop_missing", "date_format")
 
 
 def audit(
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="A table of decisions (.csv, .parquet, a folder of them), or a database: "
-            "sqlite:///FILE, postgresql://… (with --query).",
-            show_default=False,
-            metavar="DATA",
-        ),
-    ] = None,
-    decision: Annotated[
-        str | None, option(TABLE, "Column with what was decided: two values.", metavar="COLUMN")
-    ] = None,
-    positive: Annotated[
-        str | None, option(TABLE, "The favourable decision, such as yes.", metavar="VALUE")
-    ] = None,
-    sensitive: shared.Sensitive = None,
-    label: Annotated[
-        str | None,
-        option(TABLE, "Column with what turned out to be right; may be empty.", metavar="COLUMN"),
-    ] = None,
-    positive_label: Annotated[
-        str | None, option(TABLE, "The label's favourable value, if another.", metavar="VALUE")
-    ] = None,
-    task: shared.TaskColumn = None,
-    time: shared.Time = None,
-    by: shared.By = None,
-    query: shared.Query = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            TABLE,
-            "Another option of the table: data.intersect=true, data.drop_missing=true or "
-            "data.date_format=DD/MM/YYYY.",
-            "--set",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
-    max_gap: shared.MaxGap = None,
-    min_ratio: shared.MinRatio = None,
-    notion: shared.Notion = None,
-    min_dp: shared.MinDp = None,
-    min_eo: shared.MinEo = None,
-    out: Annotated[
-        Path | None,
-        option(OUTPUT, "Folder for report.html, audit.json and groups.csv.", metavar="DIR"),
-    ] = None,
-    json_output: shared.Json = False,
+    data: str | None = None,
+    decision: str | None = None,
+    positive: str | None = None,
+    sensitive: list[str] | None = None,
+    label: str | None = None,
+    positive_label: str | None = None,
+    task: str | None = None,
+    time: str | None = None,
+    by: str | None = None,
+    query: str | None = None,
+    settings: list[str] | None = None,
+    *,
+    limits: Limits,
+    out: Path | None = None,
+    json_output: bool = False,
 ) -> None:
-    """Audit decisions of any model: exit 0 if met, 1 violated, 2 misused, 3 too little data.
+    """Measure the gaps in anybody's decisions, of any model.
+
+    The exit code is for pipelines. 0: what was asked is met; 1: it is violated; 2: the command is
+    wrong; 3: there is too little data.
 
     [bold]Example:[/bold] ffml audit decisions.csv --decision approved --positive yes
     --sensitive sex --time month --max-gap 0.05 --out audit
+
+    Arguments:
+        data: A table of decisions (.csv, .parquet, a folder of them), or a database:
+            sqlite:///FILE, postgresql://… (with --query).
+
+    Your own table:
+        --label COLUMN: Column with what turned out to be right; may be empty.
+        --positive-label VALUE: The label's favourable value, if another.
+        --set NAME=VALUE: Another option of the table: data.intersect=true, data.drop_missing=true
+            or data.date_format=DD/MM/YYYY.
+
+    Output:
+        --out DIR: Folder for report.html, audit.json and groups.csv.
     """
-    from ffml.audit import (
-        Limits,
-        audit_decisions,
-        audit_document,
-        audit_folder,
-        write_audit,
-    )
+    from ffml.audit import Limits as Asked
+    from ffml.audit import audit_decisions, audit_document, audit_folder, write_audit
     from ffml.audit.gate import EXIT_CODES, verdict
     from ffml.tables import DecisionRoles, read_decisions
 
-    limits = Limits(max_gap, notion, min_dp, min_eo, min_ratio)
-    limits.refuse_misuse(labelled=label is not None)
-    source = _open(data, query)
-    decision, groups = _required(decision, sensitive, source)
+    asked = Asked(**limits._asdict())
+    asked.refuse_misuse(labelled=label is not None)
+    source, decision, sensitive = decided_table(data, query, decision, sensitive)
     roles = DecisionRoles(
         decision=decision,
-        sensitive=groups,
+        sensitive=tuple(sensitive),
         label=label,
         task=task,
         time=time,
@@ -96,9 +73,9 @@ def audit(
         positive_label=positive_label,
         **_more(settings),
     )
-    found = audit_decisions(read_decisions(source, roles), limits)
+    found = audit_decisions(read_decisions(source, roles), asked)
     if out is not None:
-        from ffml.report import write_audit_report
+        from ffml.report.audit_page import write_audit_report
 
         folder = audit_folder(out)
         write_audit(found, folder)
@@ -115,11 +92,8 @@ def audit(
 
 def _more(settings: list[str] | None) -> dict[str, Any]:
     """Read ``--set``: options of the table that are seldom needed."""
-    if not settings:
-        return {}
-    given, options = shared.split_options(settings)
-    unknown = [*given, *(f"data.{name}" for name in options if name not in MORE)]
-    for name in unknown:
+    given, options = Columns().split(settings)
+    for name in [*given, *(f"data.{name}" for name in options if name not in MORE)]:
         raise FFMLError(
             f"'{name}' has no use in an audit; --set takes "
             f"{', '.join(f'data.{name}' for name in MORE)}"
@@ -127,27 +101,21 @@ def _more(settings: list[str] | None) -> dict[str, Any]:
     return options
 
 
-def _open(data: str | None, query: str | None) -> "Source":
-    from ffml.recipe.sources import SQL, SQL_URL, is_url, open_source
+def decided_table(
+    data: str | None, query: str | None, decision: str | None, sensitive: list[str] | None
+) -> "tuple[Source, str, list[str]]":
+    """Open a table of decisions; ask at once for all columns that nobody can guess."""
+    from ffml.recipe.sources import SQL, SQL_URL, open_source
+    from ffml.tables import open_data
 
     if data is None and query is None:
         raise FFMLError("give a table of decisions: a path, or a database with --query")
-    if data is None or is_url(data):
-        return open_source(SQL, {"query": query}, data or os.environ.get(SQL_URL))
-    if query is not None:
-        raise FFMLError(f"--query asks a database, and '{data}' is none; leave it out")
-    return open_source(data, {})
-
-
-def _required(
-    decision: str | None, sensitive: list[str] | None, source: "Source"
-) -> tuple[str, tuple[str, ...]]:
-    """Ask at once for all columns that nobody can guess."""
+    if data is None:
+        source = open_source(SQL, {"query": query}, os.environ.get(SQL_URL))
+    else:
+        source = open_data(data, query)
     if decision and sensitive:
-        return decision, tuple(sensitive)
-    missing = [
-        f"--{name}"
-        for name, value in (("decision", decision), ("sensitive", sensitive))
-        if not value
-    ]
-    raise FFMLError(f"give {' and '.join(missing)}; the table has {', '.join(source.columns[:30])}")
+        return source, decision, sensitive
+    given = {"--decision": decision, "--sensitive": sensitive}
+    missing = " and ".join(name for name, value in given.items() if not value)
+    raise FFMLError(f"give {missing}; the table has {', '.join(source.columns[:30])}")

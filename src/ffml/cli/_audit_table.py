@@ -2,12 +2,14 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ffml.audit import REPORT, Audit, ColumnAudit
+from ffml.cli._table import table
 from ffml.report.audit_page import what_was_read
 
 RATES = {
@@ -37,43 +39,37 @@ def _group_table(column: ColumnAudit) -> Table:
     ratios = [
         f"{metric.upper()} ratio {_interval(values)}" for metric, values in column.ratios.items()
     ]
-    table = Table(
-        title=f"\n{escape(column.name)}: {'; '.join(ratios)}",
-        title_justify="left",
-        header_style="bold",
-    )
-    rates = [name for name in RATES if name in column.groups[0]]
-    table.add_column("group")
-    for title in ("rows", "favourable", *(RATES[name] for name in rates)):
-        table.add_column(title, justify="right")
-    for row in column.groups:
-        shown = [_number(row[name]) for name in rates]
-        table.add_row(escape(row["group"]), f"{row['n']:,}", f"{row['n_selected']:,}", *shown)
-    return table
+    rows = [
+        {"group": row["group"], "rows": row["n"], "favourable": row["n_selected"]}
+        | {title: _number(row[name]) for name, title in RATES.items() if name in row}
+        for row in column.groups
+    ]
+    return table(rows, f"\n{column.name}: {'; '.join(ratios)}")
 
 
 def _gap_table(audit: Audit) -> Table:
     over_time = len(audit.decisions.tasks) > 1
-    table = Table(
-        title="\nGaps in points \\[95 % interval]", title_justify="left", header_style="bold"
-    )
-    table.add_column("compared")
-    for title in ("all people", "typical gap", "long-run gap", "rounds") if over_time else ("gap",):
-        table.add_column(title, justify="right")
+    rows = []
     for column in audit.columns:
-        for found in (found for gaps in column.gaps.values() for found in gaps):
-            typical = _points(found.typical, found.typical_low, found.typical_high)
-            long_run = _points(found.long_run, found.long_run_low, found.long_run_high)
-            pooled = _points(found.pooled, found.pooled_low, found.pooled_high)
-            cells = (pooled, typical, long_run, str(found.rounds)) if over_time else (pooled,)
-            table.add_row(escape(f"{column.name}: {found.comparison}"), *cells)
-    return table
+        for gap in (gap for gaps in column.gaps.values() for gap in gaps):
+            row: dict[str, Any] = {"compared": f"{column.name}: {gap.comparison}"}
+            row["all people" if over_time else "gap"] = _points(
+                gap.pooled, gap.pooled_low, gap.pooled_high
+            )
+            if over_time:
+                row |= {
+                    "typical gap": _points(gap.typical, gap.typical_low, gap.typical_high),
+                    "long-run gap": _points(gap.long_run, gap.long_run_low, gap.long_run_high),
+                    "rounds": gap.rounds,
+                }
+            rows.append(row)
+    return table(rows, "\nGaps in points [95 % interval]")
 
 
 def _points(value: float, low: float, high: float) -> str:
     if not math.isfinite(value):
         return "–"
-    ends = f" \\[{100 * low:.1f}, {100 * high:.1f}]" if math.isfinite(low + high) else ""
+    ends = f" [{100 * low:.1f}, {100 * high:.1f}]" if math.isfinite(low + high) else ""
     return f"{100 * value:.1f}{ends}"
 
 
@@ -81,7 +77,7 @@ def _interval(numbers: tuple[float, float, float]) -> str:
     value, low, high = numbers
     if not math.isfinite(value):
         return "–"
-    return f"{value:.3f}" + (f" \\[{low:.3f}, {high:.3f}]" if math.isfinite(low + high) else "")
+    return f"{value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if math.isfinite(low + high) else "")
 
 
 def _number(value: float) -> str:

@@ -1,67 +1,54 @@
 """``ffml document``: what people file, from a run or from anybody's decisions."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import OUTPUT, TABLE, option
 
 if TYPE_CHECKING:
-    from ffml.documents import Document
+    from ffml.documents import Document, People
 
 
 def document(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A run (its folder or address), or a table of decisions with --decision.",
-            metavar="RUN|DECISIONS",
-            show_default=False,
-        ),
-    ],
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--as", help="ll144, ugesp, ai-act or model-card.", metavar="WHAT", show_default=False
-        ),
-    ],
-    decision: Annotated[
-        str | None, option(TABLE, "Column with what was decided: two values.", metavar="COLUMN")
-    ] = None,
-    positive: Annotated[
-        str | None, option(TABLE, "The favourable decision, such as yes.", metavar="VALUE")
-    ] = None,
-    sensitive: shared.Sensitive = None,
-    query: shared.Query = None,
-    fields: Annotated[
-        list[str] | None,
-        option(
-            OUTPUT,
-            "What no count tells: owner='Ann Lee', audited_on=2026-05-04, …; give it again for "
-            "several. What is not given is left open.",
-            "--set",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "File: .html for print, .csv or .json; a model card also .md.", metavar="FILE"
-        ),
-    ] = None,
+    data: str,
+    kind: str,
+    decision: str | None = None,
+    positive: str | None = None,
+    score: str | None = None,
+    sensitive: list[str] | None = None,
+    query: str | None = None,
+    settings: list[str] | None = None,
+    out: Path | None = None,
 ) -> None:
-    """Make a document to file: NYC Local Law 144, Uniform Guidelines, EU AI Act, model card.
+    """Make a document to file, such as for NYC Local Law 144.
 
-    Without --out it is printed as JSON. None of them is legal advice.
+    Others are for the Uniform Guidelines, the EU AI Act, and a model card. Without --out it is
+    printed as JSON. None of them is legal advice.
 
     [bold]Example:[/bold] ffml document runs/hiring --as ll144 --set owner=Ann --out ll144.html
+
+    Arguments:
+        data RUN|DECISIONS: A run (its folder or address), or a table with --decision or --score.
+
+    Options:
+        --as WHAT: ll144, ugesp, ai-act or model-card.
+
+    Your own table:
+        --score COLUMN: Instead: column with scores; ll144 then has scoring rates.
+
+    Output:
+        --set NAME=VALUE: What no count tells: owner='Ann Lee', audited_on=2026-05-04, …; give it
+            again for several. What is not given is left open.
+        --out FILE: File: .html for print, .csv or .json; a model card also .md.
     """
-    given = _given(fields)
-    if decision or sensitive or positive or query:
-        made = _of_table(data, kind, decision, sensitive, positive, query, given)
+    from ffml.documents import make_document
+
+    given = _given(settings)
+    if decision or score or sensitive or positive or query:
+        people = _people(data, decision, score, sensitive, positive, query)
+        made = make_document(kind, people, fields=given)
     else:
         made = _of_run(data, kind, given)
     if out is None:
@@ -82,24 +69,26 @@ def _of_run(data: str, kind: str, given: dict[str, str]) -> "Document":
         run.close()
 
 
-def _of_table(
+def _people(
     data: str,
-    kind: str,
     decision: str | None,
+    score: str | None,
     sensitive: list[str] | None,
     positive: str | None,
     query: str | None,
-    given: dict[str, str],
-) -> "Document":
-    from ffml.documents import make_document, people_of_table
+) -> "People":
+    from ffml.documents import people_of_scores, people_of_table
     from ffml.tables import open_data
 
     source = open_data(data, query)
-    if not decision or not sensitive:
-        lacking = "--decision" if not decision else "--sensitive"
+    if score and (decision or positive):
+        raise FFMLError("--score stands instead of --decision and --positive; give one of them")
+    if not (decision or score) or not sensitive:
+        lacking = "--sensitive" if decision or score else "--decision or --score"
         raise FFMLError(f"give {lacking} too; the table has {', '.join(source.columns[:30])}")
-    people = people_of_table(source, decision, sensitive, positive)
-    return make_document(kind, people, fields=given)
+    if score:
+        return people_of_scores(source, score, sensitive)
+    return people_of_table(source, str(decision), sensitive, positive)
 
 
 def _given(fields: list[str] | None) -> dict[str, str]:

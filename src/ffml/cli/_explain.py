@@ -1,37 +1,35 @@
 """``ffml explain``: which inputs moved one person's score."""
 
 import json
-from typing import Annotated
 
 import typer
 
-from ffml.cli import _shared as shared
+from ffml.cli._options import refuse_below_one
 
 
 def explain(
-    run: shared.RunArgument,
-    id: Annotated[str, typer.Argument(help="The person's id.", metavar="ID", show_default=False)],
-    task: Annotated[
-        str | None, typer.Option(help="In which task, if there are several.", show_default=False)
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            help="Table with the person's row, if the ledger keeps no features.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    most: Annotated[int, typer.Option(help="How many inputs to list.", min=1)] = 8,
-    json_output: shared.Json = False,
+    run: str,
+    id: str,
+    task: str | None = None,
+    person: str | None = None,
+    most: int = 8,
+    json_output: bool = False,
 ) -> None:
-    """Say which inputs moved one person's score most, against the typical approved person.
+    """Say which inputs moved one person's score most.
+
+    They are compared with those of the typical approved person.
 
     [bold]Example:[/bold] ffml explain runs/loans 4711 --person applications.csv
+
+    Options:
+        --task NAME: In which task, if there are several.
+        --person FILE: Table with the person's row, if the ledger keeps no features.
+        --most N: How many inputs to list. (default: 8)
     """
     from ffml.runs import open_run
     from ffml.runtime import configure
 
+    refuse_below_one(most=most)
     configure(devices=1)
     opened = open_run(run, write=False)
     try:

@@ -3,34 +3,39 @@
 import json
 from collections import deque
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from ffml.cli import _shared as shared
-from ffml.cli._shared import TABLE, option
+from ffml.base import FFMLError
 
 
 def decide(
-    run: shared.RunArgument,
-    people: Annotated[str, typer.Argument(help="People: a table or a database.", metavar="TABLE")],
-    task: Annotated[
-        str | None,
-        option(TABLE, "What period or population they are of. (default: by the run's column)"),
-    ] = None,
-    query: Annotated[str | None, option(TABLE, "SQL query for people.", metavar="SQL")] = None,
-    support: shared.Support = None,
-    out: Annotated[Path | None, typer.Option(help="Also write them: .csv or .parquet.")] = None,
-    to: shared.To = None,
-    table: shared.ToTable = "decisions",
-    json_output: shared.Json = False,
+    run: str,
+    people: str,
+    task: str | None = None,
+    query: str | None = None,
+    support: str | None = None,
+    out: Path | None = None,
+    to: str | None = None,
+    table: str = "decisions",
+    json_output: bool = False,
 ) -> None:
-    """Decide about people as they come, and write every decision to the ledger.
+    """Decide about people as they come, and keep every decision.
 
     Whoever was decided about in the same task before gets the same decision again.
+
+    Arguments:
+        people TABLE: People: a table or a database.
+
+    Options:
+        --task NAME: What period or population they are of. (default: by the run's column)
+        --query SQL: SQL query for people.
+
+    Output:
+        --out FILE: Also write them: .csv or .parquet.
     """
     from ffml.audit.record import favourable_of
-    from ffml.metrics.phrases import hundred, were_decided
+    from ffml.metrics.phrases import decided, hundred
     from ffml.runs import open_run
     from ffml.runtime import configure
     from ffml.scoring.table import frame_batches, write_decisions, write_to_database
@@ -43,7 +48,7 @@ def decide(
     if to is not None:
         deque(write_to_database(frame_batches(frame), to, table), maxlen=0)
     tasks = ", ".join(dict.fromkeys(frame["task"]))
-    whom = were_decided(favourable_of(opened.config)).removeprefix("were ")
+    whom = decided(favourable_of(opened.config))
     said = f"{len(frame):,} decisions ({tasks}), {hundred(frame['decision'].mean())} {whom}"
     if json_output:
         typer.echo(frame.to_json(orient="records"))
@@ -51,32 +56,29 @@ def decide(
         typer.echo(f"{said}; ledger: {opened.store.name}")
 
 
-def report(
-    run: shared.RunArgument,
-    out: Annotated[
-        Path | None, typer.Option(help="Where to write the page. (default: the run's folder)")
-    ] = None,
-    beside: Annotated[
-        list[str] | None,
-        typer.Option(help="Another run about the same people, to be shown beside this one."),
-    ] = None,
-) -> None:
-    """Write the report of a run, and its other files if they are missing or stale."""
+def report(run: str, out: Path | None = None, beside: list[str] | None = None) -> None:
+    """Write the report of a run.
+
+    Its other files are written too if they are missing or stale.
+
+    Options:
+        --out FILE: Where to write the page. (default: the run's folder)
+        --beside RUN: Another run about the same people, to be shown beside this one.
+    """
     from ffml.runs import open_run
 
     others = [open_run(one, write=False) for one in beside or ()]
     typer.echo(f"Report: {open_run(run).report(out, beside=others)}")
 
 
-def verify(
-    run: shared.RunArgument,
-    head: Annotated[
-        str | None,
-        typer.Option(help="Hash of the newest event that was noted elsewhere: is it still there?"),
-    ] = None,
-    json_output: shared.Json = False,
-) -> None:
-    """Find anything in a ledger that was changed, removed or added by others; exit 1 if so."""
+def verify(run: str, head: str | None = None, json_output: bool = False) -> None:
+    """Find out whether somebody changed a ledger; exit 1 if so.
+
+    Whatever was changed, removed or added by others is listed.
+
+    Options:
+        --head HASH: Hash of the newest event that was noted elsewhere: is it still there?
+    """
     from ffml.runs import open_run
 
     found = open_run(run, write=False).verify(head)
@@ -95,19 +97,15 @@ def verify(
     raise typer.Exit(0 if found.sound else 1)
 
 
-def replay(
-    run: shared.RunArgument,
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="All tables of the run in one, if the ledger keeps no features and its own table "
-            "does not hold them.",
-            metavar="DATA",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
-    """Learn everything again from the ledger; exit 0 if it ends with the same bytes, else 1."""
+def replay(run: str, data: str | None = None) -> None:
+    """Learn everything again from the ledger; exit 1 if it ends otherwise.
+
+    It is the same if every byte is.
+
+    Arguments:
+        data: All tables of the run in one, if the ledger keeps no features and its own table does
+            not hold them.
+    """
     from ffml.runs import open_run
     from ffml.runtime import configure
 
@@ -118,17 +116,14 @@ def replay(
     raise typer.Exit(0 if same else 1)
 
 
-def forget(
-    run: shared.RunArgument,
-    id: Annotated[str, typer.Argument(help="The person's id.", metavar="ID")],
-    task: Annotated[
-        list[str] | None, typer.Option(help="Only in this task; give it again for several.")
-    ] = None,
-) -> None:
-    """Take a person's id and features out of a ledger; counts and the chain of events stay.
+def forget(run: str, id: str, task: list[str] | None = None) -> None:
+    """Take a person's id and features out of a ledger.
 
-    What was learned stays learned. Rows that the learner remembers, or met lately, have no id; they
-    stay until newer ones take their place.
+    Counts and the chain of events stay, and what was learned stays learned. Rows that the learner
+    remembers, or met lately, have no id; they stay until newer ones take their place.
+
+    Options:
+        --task NAME: Only in this task; give it again for several.
     """
     from ffml.runs import open_run
     from ffml.runtime import configure
@@ -138,19 +133,17 @@ def forget(
     typer.echo(f"forgotten: {number} decisions about one person keep neither id nor features")
 
 
-def promote(
-    run: shared.RunArgument,
-    number: Annotated[
-        int | None,
-        typer.Argument(help="The version. (default: always the newest)", show_default=False),
-    ] = None,
-    back: Annotated[bool, typer.Option("--back", help="The one before that decides now.")] = False,
-) -> None:
-    """Say which version of the learner decides, and list those that can.
+def promote(run: str, number: int | None = None, back: bool = False) -> None:
+    """Say which version of the learner decides.
 
-    A version that was promoted decides whatever is learned meanwhile.
+    A version that was promoted decides whatever is learned meanwhile. All that can are listed.
+
+    Arguments:
+        number VERSION: The version. (default: always the newest)
+
+    Options:
+        --back: The one before that decides now.
     """
-    from ffml.base import FFMLError
     from ffml.runs import open_run
 
     if back and number is not None:
@@ -167,13 +160,14 @@ def promote(
     opened.close()
 
 
-def upgrade(
-    run: Annotated[Path, typer.Argument(help="Folder of a run of ffml 0.2.", show_default=False)],
-) -> None:
-    """Turn a run of ffml 0.2 into a ledger, by playing its data again with its settings.
+def upgrade(run: Path) -> None:
+    """Turn a run of ffml 0.2 into a ledger.
 
-    The old files go to the folder `old-0.2` inside. Decisions are made anew: those that were made
-    by then are in the old files.
+    Its data are played again with its settings. The old files go to the folder `old-0.2` inside.
+    Decisions are made anew: those that were made by then are in the old files.
+
+    Arguments:
+        run DIR: Folder of a run of ffml 0.2.
     """
     from ffml.runs.upgrading import OLD, later_tasks, upgrade_run
     from ffml.runtime import configure
@@ -190,3 +184,27 @@ def upgrade(
             f"{len(later)} tasks came with later tables ({', '.join(later[:3])}…); give these "
             "tables again with `ffml update`"
         )
+
+
+def export(run: str, mlflow: Path | None = None) -> None:
+    """Write the version that decides as a model for MLflow.
+
+    What MLflow's server decides is not in the ledger: rates and alarms do not know of it.
+
+    Options:
+        --mlflow DIR: A new folder: a model for MLflow's servers.
+    """
+    from ffml.runs import open_run
+    from ffml.runtime import configure
+    from ffml.scoring.pyfunc import write_pyfunc
+
+    if mlflow is None:
+        raise FFMLError("say where to write it: --mlflow FOLDER")
+    configure(devices=1)
+    opened = open_run(run, write=False)
+    model = opened.model()
+    folder = write_pyfunc(model, mlflow)
+    typer.echo(
+        f"version {model.version} of {opened.store.name}: {folder} "
+        f"(mlflow models serve -m {folder} --env-manager local)"
+    )

@@ -1,59 +1,72 @@
 """What a person sees during a run: one line a round, and a progress bar."""
 
 import math
-from types import TracebackType
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
+from ffml.audit.record import favourable_of
 from ffml.base import Stream, Task
-from ffml.metrics.phrases import asked_words
+from ffml.metrics import NOTIONS, round_gaps
+from ffml.metrics.phrases import UNDEFINED, asked_words, decided
 from ffml.online.state import Round
 from ffml.report.numbers import counted
 
 if TYPE_CHECKING:
-    from ffml.runs.keeping import Session
+    from ffml.runs import Run
 
-HEADER = (
-    f"{'round':>5}  {'task':<20} {'judged':>6}  {'DP':>5} {'(ceil)':>7}  {'EO':>5} {'(ceil)':>7}  "
-    f"{'bal.ac':>6} "
-)
+TASK_WIDTH = 20
+OTHER_WIDTH = 52  # of a line's other columns
+
+
+def bar_on(console: Console, what: str, *times: ProgressColumn) -> Progress:
+    """Return a progress bar for a terminal; on a pipe there is none."""
+    return Progress(
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn(f"{what} ·"),
+        *times,
+        TextColumn("· {task.description}", markup=False),
+        console=console,
+        transient=True,
+        disable=console.quiet or not console.is_terminal,
+    )
 
 
 class Live:
     """Prints one line a round above a progress bar; on a pipe, the lines alone."""
 
     def __init__(
-        self,
-        console: Console,
-        session: "Session",
-        stream: Stream,
-        total: int | None,
-        short: bool = False,
+        self, console: Console, run: "Run", stream: Stream, total: int | None, short: bool = False
     ) -> None:
         """Describe what is shown.
 
         Args:
             console: where to.
-            session: how the run is played.
+            run: what is played.
             stream: the tasks.
             total: how many there are, if that is known.
             short: leave out what the run is and how a round goes.
         """
-        self.console, self.session, self.stream = console, session, stream
+        self.console, self.run, self.stream = console, run, stream
         self.total, self.short = total, short
+        self.counts = {}  # by column, of the rounds so far
+        if not short and run.session().state.round:
+            self.counts = {name: table.sum(0) for name, table in run.record.tables.items()}
+        self.width = max(8, min(TASK_WIDTH, console.width - OTHER_WIDTH))
         self._warned: set[str] = set()  # columns that were warned of in the round before
-        self.progress = Progress(
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("rounds · {task.description} ·"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            TextColumn("left"),
-            console=console,
-            transient=True,
-            disable=console.quiet or not console.is_terminal,
-        )
+        left = TimeRemainingColumn(elapsed_when_finished=True)
+        self.progress = bar_on(console, "rounds", left, TextColumn("left"))
 
     def __enter__(self) -> Self:
         if not self.short:
@@ -63,30 +76,34 @@ class Live:
         return self
 
     def _show_recipe(self) -> None:
-        config, schema = self.session.config, self.session.schema
+        session = self.run.session()
+        config, schema, recipe = session.config, session.schema, session.config.recipe
         columns = ", ".join(f"{c.name} ({' / '.join(c.groups)})" for c in schema.sensitive)
         asked = ", ".join(asked_words(notion, bound) for notion, bound in config.asked)
         tasks = counted(self.total, "task") if self.total else "? tasks"
-        recipe = config.recipe
         wrappers = f" with {', '.join(recipe.wrappers)}" if recipe.wrappers else ""
-        self.console.print(
-            f"[bold]{recipe.method}[/bold]{wrappers} on [bold]{self.stream.name}[/bold]: "
-            f"{tasks}, {counted(len(schema.features), 'feature')}, protected: {columns}\n"
-            f"model {recipe.part('model')}, seed {config.seed}\n"
-            f"asked for: {asked or 'no fairness'}\n"
-            "A round: adapt to the task's support rows, be judged on its other rows, then learn "
-            "from it.\n",
-            highlight=False,
+        lines = (
+            f"{recipe.method}{wrappers} on {self.stream.name}: {tasks}, "
+            f"{counted(len(schema.features), 'feature')}",
+            f"groups: {columns}",
+            f"asked for: {asked or 'no fairness'}",
+            f"model {recipe.part('model')}, seed {config.seed}",
+            "",
+            "A round: decide about the people of a task, see how good that was, and learn from it.",
+            "gap: points between the groups' rates in this round; so far: in all rounds together.",
+            "",
         )
-        price = "max λ" if self.session.loop.problem.num_constraints > 1 else "λ"
-        self._line(f"{HEADER}{price:>6} {'s':>5}", style="bold")
+        for line in lines:
+            self._line(line)
+        favourable = decided(favourable_of(self.run.config))
+        self._line(
+            f"{'round':>5}  {'task':<{self.width}} {'people':>7}  "
+            f"{favourable if len(favourable) < 11 else 'favourable':>10} {'gap':>6} "
+            f"{'so far':>6} {'accuracy':>8}",
+            style="bold",
+        )
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.progress.stop()
 
     def working_on(self, task: Task) -> None:
@@ -100,14 +117,28 @@ class Live:
         self.progress.advance(self.bar)
         if self.short:
             return
-        values = record.metrics
+        self.counts = {n: t + self.counts.get(n, 0) for n, t in record.tables.items()}
+        first = next(iter(record.tables.values())).sum((0, 1))  # not favourable, favourable
+        people = int(first.sum())
         self._line(
-            f"{record.round:>5}  {record.task[:20]:<20} {record.n_validation:>6}  "
-            f"{_number(values['dp'])} {_ceiling(values['dp_ceiling'])}  "
-            f"{_number(values['eo'])} {_ceiling(values['eo_ceiling'])}  "
-            f"{_number(values['balanced_accuracy'], 6)} {record.multipliers.max(initial=0):>6.2f} "
-            f"{record.seconds:>5.1f}"
+            f"{record.round:>5}  {_cut(record.task, self.width)} {people:>7,}  "
+            f"{_percent(first[1] / people if people else math.nan):>10} "
+            f"{self._gap(record.tables):>6} {self._gap(self.counts):>6} "
+            f"{_percent(record.metrics['accuracy']):>8}"
         )
+
+    def _gap(self, tables: Mapping[str, np.ndarray]) -> str:
+        """Write the largest gap between any two groups, among those whom a notion compares."""
+        notions = [name for name in self.run.session().config.notions if name in NOTIONS]
+        labels = {label for name in notions for label in NOTIONS[name]} or {None}
+        gaps = [
+            abs(gap)
+            for table in tables.values()
+            for label in labels
+            for gap in round_gaps(table[None], label).gap.ravel()
+            if not math.isnan(gap)
+        ]
+        return f"{100 * max(gaps):.1f}" if gaps else UNDEFINED
 
     def _warn(self, record: Round) -> None:
         for found in record.drift:
@@ -119,9 +150,10 @@ class Live:
         self.console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
-def _ceiling(value: float) -> str:
-    return f"{'–' if math.isnan(value) else f'({value:.3f})':>7}"
+def _cut(text: str, width: int) -> str:
+    """Fill a column; what is longer ends in three dots."""
+    return f"{text if len(text) <= width else text[: width - 1] + '…':<{width}}"
 
 
-def _number(value: float, width: int = 5) -> str:
-    return f"{'–' if math.isnan(value) else f'{value:.3f}':>{width}}"
+def _percent(share: float) -> str:
+    return UNDEFINED if math.isnan(share) else f"{100 * share:.1f} %"

@@ -1,220 +1,232 @@
-"""``ffml run``: its options, and what they say together."""
+"""Options: a command's docstring says what each is for; those that several share are said here.
 
+A docstring goes on after its text with groups of options, as the help shows them::
+
+    Output:
+        --out DIR: Folder of the run.
+        --json: Print the result as JSON.
+"""
+
+import inspect
 import re
-import shlex
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from ffml.base import FFMLError
-from ffml.cli import _shared as shared
-from ffml.cli._shared import HOW, OUTPUT, option
 
-WHAT = "What is wanted"
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHARED = """
+Arguments:
+    run: A run: its folder or address.
+    id: The person's id.
+    data: A data set (see `ffml datasets`), a table (.csv, .parquet, a folder of them), or a
+        database: sqlite:///FILE, postgresql://… (with --query).
+
+Options:
+    --support TABLE: Labelled rows of the same population: adapt to them first.
+
+Your own table:
+    --decision COLUMN: Column with what was decided: two values.
+    --positive VALUE: The favourable decision, such as yes.
+    --sensitive COLUMN: Column with groups to compare; give it again for several.
+    --task COLUMN: Column that says which rows belong together: month, …
+    --time COLUMN: Column of dates: tasks are its periods, played in time order.
+    --by UNIT: How long a period is: day, week, month, quarter or year.
+    --query SQL: SQL query whose rows are the table. Without DATA it asks $FFML_SQL_URL.
+
+How to learn:
+    --plugin FILE: Python file with a method, wrapper, notion, model or data set of your own;
+        give it again for several.
+
+Output:
+    --jobs N: Processes at a time. (default: one for each core)
+    --backend ENGINE: Compute on a cluster instead: ray or dask, found by $RAY_ADDRESS or
+        $DASK_SCHEDULER_ADDRESS.
+    --to ADDRESS: Also write the decisions to a database: sqlite:///… or postgresql://…
+    --table NAME: The table there; rows are added to it. (default: decisions)
+    --json: Print the result as JSON.
+"""
+# Parameters that are not called as their options are: Python has these words already.
+PARAMETERS = {
+    "with": "wrappers",
+    "set": "settings",
+    "json": "json_output",
+    "list": "list_items",
+    "as": "kind",
+}
+GROUP = re.compile(r"^(\S.*):\n((?:    .*\n?)+)", re.MULTILINE)
+ENTRY = re.compile(r"^ {4}(--[\w-]+(?:, -\w)?|\w+)(?: ([^\s:]+))?: (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
-def run(
-    context: typer.Context,
-    data: Annotated[str | None, shared.data_argument()] = None,
-    notion: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "What must not differ between groups (see `ffml notions`); give it again for "
-            "several. (default: demographic-parity)",
-            metavar="NAME",
-        ),
-    ] = None,
-    max_gap: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "By how much it may differ: 0.05 is 5 points; none asks for no fairness. One for all "
-            "notions, or one for each. (default: 0.05)",
-            metavar="GAP",
-        ),
-    ] = None,
-    min_ratio: Annotated[
-        list[str] | None,
-        option(
-            WHAT,
-            "In place of --max-gap: what share of the higher rate of favourable decisions the "
-            "lower one is at least. 0.8 is the four-fifths rule.",
-            metavar="RATIO",
-        ),
-    ] = None,
-    decide_with_groups: Annotated[
-        bool | None,
-        option(
-            WHAT,
-            "People's groups are known when they are decided about, and each group has a threshold "
-            "of its own. Not lawful everywhere; without, no decision looks at a group.",
-        ),
-    ] = None,
-    approve: shared.Approve = None,
-    cost: shared.Cost = None,
-    threshold: shared.Threshold = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    sensitive: shared.Sensitive = None,
-    task: shared.TaskColumn = None,
-    time: shared.Time = None,
-    by: shared.By = None,
-    drop: shared.Drop = None,
-    query: shared.Query = None,
-    method: Annotated[
-        str | None,
-        option(
-            HOW,
-            "How to learn; see `ffml methods`. (default: ffml-exact; with --preset paper: ffml)",
-            metavar="NAME",
-        ),
-    ] = None,
-    wrappers: Annotated[
-        list[str] | None,
-        option(
-            HOW,
-            "Add a correction to the method, such as evened; give it again for several. `none` "
-            "takes away those of the preset.",
-            "--with",
-            metavar="WRAPPER",
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        option(
-            HOW,
-            "Named settings: default, or paper (as published, slow). (default: default)",
-            metavar="NAME",
-        ),
-    ] = None,
-    settings: shared.Settings = None,
-    plugin: shared.Plugin = None,
-    out: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "Folder of the run, or postgresql://user@host/database?run=name. (default: "
-            "runs/DATA-METHOD-SEED)",
-            metavar="DIR",
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool, option(OUTPUT, "Replace the run in that folder.", "--overwrite")
-    ] = False,
-    keep_features: Annotated[
-        bool,
-        option(
-            OUTPUT, "Keep everybody's features in the ledger, not ids alone.", "--keep-features"
-        ),
-    ] = False,
-    config: Annotated[
-        Path | None,
-        option(
-            OUTPUT,
-            "Settings from a .toml or .json file, or from a run's config.json.",
-            metavar="FILE",
-        ),
-    ] = None,
-    resume: Annotated[
-        str | None,
-        option(OUTPUT, "Go on with the run in this folder, with its settings.", metavar="DIR"),
-    ] = None,
-    quiet: shared.Quiet = False,
-    json_output: shared.Json = False,
-) -> None:
-    """Learn from one population after another, and write a report about the gaps between groups.
+class Columns(NamedTuple):
+    """What the columns of a person's own table are.
 
-    [bold]Examples:[/bold] ffml run adult --max-gap 0.02
-
-    ffml run loans.csv --label approved --positive yes --sensitive sex --time date --by month
+    Your own table:
+        --label COLUMN: Column to predict: two values. (default: by its name)
+        --positive VALUE: The label's favourable value, such as yes.
+        --drop COLUMN: Column to leave out; give it again for several.
     """
-    from ffml.cli._run import resume_stream, run_stream
 
-    if resume is not None:
-        _refuse_settings(context)
-        resume_stream(resume, data=data, quiet=quiet, as_json=json_output)
-        return
-    from ffml.cli.values import parse_bounds
-    from ffml.recipe.configfile import Written, read_config
-    from ffml.recipe.policy import policy_of
-    from ffml.recipe.sources import find_data
+    label: str | None = None
+    positive: str | None = None
+    sensitive: list[str] | None = None
+    task: str | None = None
+    time: str | None = None
+    by: str | None = None
+    drop: list[str] | None = None
 
-    plugins = _plugins(plugin) if plugin or config else {}
-    written = read_config(config) if config else Written()
-    given, options = shared.split_options(
-        settings,
-        label=label,
-        positive=positive,
-        sensitive=sensitive,
-        task=task,
-        time=time,
-        by=by,
-        drop=drop,
-        query=query,
-    )
-    found = find_data(data or written.data, {**written.data_options, **options})
-    policy = policy_of({"approve": approve, "cost": cost, "threshold": threshold})
-    own: dict[str, Any] = {"notions": notion, "method": method, "policy": policy}
-    own["decide_with_groups"] = decide_with_groups
-    for name, value in own.items():
-        if value not in (None, []):
-            given[name] = tuple(value) if isinstance(value, list) else value
-    if plugins:
-        given["plugins"] = {**written.settings.get("plugins", {}), **plugins}
-    if max_gap:
-        given["max_gap"] = parse_bounds("--max-gap", max_gap, "0.05")
-    if min_ratio:
-        given["min_ratio"] = parse_bounds("--min-ratio", min_ratio, "0.8")
-    run_stream(
-        found,
-        written.settings,
-        given,
-        wrappers=wrappers or (),
-        preset=preset or (None if written.is_run else "default"),
-        out=out,
-        overwrite=overwrite,
-        keep_features=keep_features,
-        quiet=quiet,
-        as_json=json_output,
-        command=_command(sys.argv[1:]),
-    )
+    def split(
+        self, texts: list[str] | None, query: str | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the settings of ``--set``, and the options of the data."""
+        from ffml.cli.values import parse_settings
+        from ffml.recipe.configfile import split_data
+
+        settings, options = split_data(parse_settings(texts or ()))
+        return settings, options | {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in (self._asdict() | {"query": query}).items()
+            if value not in (None, [])
+        }
 
 
-def _plugins(files: list[Path] | None) -> dict[str, str]:
-    """Load plug-ins, here or next from a file: JAX is set up before they can touch it."""
-    from ffml.cli._together import is_distributed
-    from ffml.recipe.plugins import load_plugins
-    from ffml.runtime import configure
+class Policy(NamedTuple):
+    """Who is decided favourably.
 
-    if not is_distributed():
-        configure()
-    return load_plugins(files or ())
-
-
-def _command(words: Sequence[str]) -> str:
-    """Return the command as typed, but for what addresses keep secret.
-
-    >>> _command(["run", "loans.csv", "--out=postgresql://ann:secret@db/credit?run=loans"])
-    "ffml run loans.csv '--out=postgresql://db/credit?run=loans'"
+    Who is approved (one of these):
+        --approve SHARE: Share of favourable decisions: 0.8 approves 80 of 100 people.
+        --cost NUMBER: What a wrong refusal costs, in wrong approvals: 5, or 0.2 if a wrong approval
+            costs 5 wrong refusals.
+        --threshold WHAT: labels (as many approvals as favourable labels are expected; the default),
+            accuracy, balanced (errors at both labels count the same), or the least probability.
     """
-    from ffml.border import public_address
 
-    parts = (re.fullmatch("(--[a-z-]+=)?(.*)", word, re.DOTALL) for word in words)
-    public = [(part[1] or "") + public_address(part[2]) for part in parts if part]
-    return shlex.join(["ffml", *public])
+    approve: float | None = None
+    cost: float | None = None
+    threshold: str | None = None
+
+    def asked(self) -> str | None:
+        """Return the one policy that is asked for."""
+        from ffml.recipe.policy import policy_of
+
+        return policy_of(self._asdict())
 
 
-def _refuse_settings(context: typer.Context) -> None:
-    """A resumed run has its settings already."""
-    named = {"wrappers": "with", "settings": "set", "max_gap": "max-gap", "min_ratio": "min-ratio"}
-    allowed = {"data", "resume", "quiet", "json_output"}
-    for name in (name for name in context.params if name not in allowed):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise FFMLError(
-                f"--resume goes on with the run's own settings; leave out --{named.get(name, name)}"
+class Limits(NamedTuple):
+    """What is asked of decisions that were made.
+
+    What is asked:
+        --max-gap GAP: Largest gap between any two groups' rates (0.05: 5 points).
+        --min-ratio RATIO: Smallest share of the highest rate that the lowest is.
+        --notion NOTION: Whom these two compare: demographic-parity (everybody; the default),
+            equal-opportunity or equalized-odds.
+        --min-dp RATIO: As --min-ratio, of everybody.
+        --min-eo RATIO: As --min-ratio, of those of each label.
+    """
+
+    max_gap: float | None = None
+    min_ratio: float | None = None
+    notion: str | None = None
+    min_dp: float | None = None
+    min_eo: float | None = None
+
+
+class Output(NamedTuple):
+    """How much is printed.
+
+    Output:
+        --quiet, -q: Print nothing but errors.
+    """
+
+    quiet: bool = False
+    json_output: bool = False
+
+    def console(self, what: str, address: str = "", leads: bool = True) -> "Console":
+        """Say what is begun, before the seconds that a start takes."""
+        from rich.console import Console
+        from rich.markup import escape
+
+        from ffml.border import public_address
+
+        console = Console(stderr=self.json_output, quiet=self.quiet or not leads)
+        named = f" [bold]{escape(public_address(address))}[/bold]" if address else ""
+        console.print(f"[bold]ffml[/bold] · {what}{named} …")
+        return console
+
+
+def refuse_below_one(**numbers: int | None) -> None:
+    """Refuse numbers of things that are less than one."""
+    for name, value in numbers.items():
+        if value is not None and value < 1:
+            raise FFMLError(f"--{name.replace('_', '-')} must be >= 1, got {value}")
+
+
+def text_of(command: Callable[..., None]) -> str:
+    """Return what help says above the options; the terminal says where lines end."""
+    text = GROUP.split(inspect.cleandoc(command.__doc__ or ""))[0]
+    return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
+
+
+@cache
+def described(documentation: str) -> dict[str, Any]:
+    """Return what the parser of the command line needs of each parameter in a docstring.
+
+    >>> described("Output:\\n    --out DIR: Folder.\\n    --json: JSON.")["json_output"].param_decls
+    ('--json',)
+    """
+    found: dict[str, Any] = {}
+    for group, block in GROUP.findall(inspect.cleandoc(documentation)):
+        for written, word, lines in ENTRY.findall(block):
+            names, text = written.split(", "), " ".join(lines.split())
+            option = names[0].removeprefix("--").replace("-", "_")
+            if names[0] == option:
+                found[option] = typer.Argument(
+                    help=text, metavar=word or option.upper(), show_default=False
+                )
+                continue
+            panel = None if group == "Options" else group
+            found[PARAMETERS.get(option, option)] = typer.Option(
+                *names, help=text, metavar=word, rich_help_panel=panel, show_default=False
             )
+    return found
+
+
+def flat(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command as the parser takes it: options described, groups taken apart.
+
+    A parameter whose kind is a named tuple stands for an option for each of its fields.
+    """
+    groups: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+
+    def add(name: str, kind: Any, default: Any, documentation: str) -> None:
+        if info := (described(documentation).get(name) or described(SHARED).get(name)):
+            kind = Annotated[kind, info]
+        parameters.append(
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
+            )
+        )
+
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        kind = parameter.annotation
+        if hasattr(kind, "_field_defaults"):
+            groups[name] = kind
+            for field, default in kind._field_defaults.items():
+                add(field, kind.__annotations__[field], default, kind.__doc__)
+        else:
+            add(name, kind, parameter.default, command.__doc__ or "")
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(*(given.pop(field) for field in group._fields))
+        command(**given)
+
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return call

@@ -1,74 +1,120 @@
-"""What ``ffml run`` does and shows while it does it."""
+"""``ffml run``: its options, and what they say together."""
 
+import re
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import typer
-from rich.console import Console
 
 from ffml.base import FFMLError
-from ffml.cli._live import Live
-from ffml.cli._shared import shown
-from ffml.cli._summary_table import show_now, show_summary
-from ffml.cli._together import follow, is_distributed, joined, own_copy
-
-if TYPE_CHECKING:
-    from ffml.base import Stream
-    from ffml.recipe.sources import Found
-    from ffml.runs import Run
-
+from ffml.cli._options import Columns, Output, Policy
 
 _IN_PLACE_OF = {"max_gap": "min_ratio", "min_ratio": "max_gap"}  # one is asked for, not both
 
 
-def run_stream(
-    found: "Found",
-    written: Mapping[str, Any],
-    given: Mapping[str, Any],
+def run(
+    context: typer.Context,
+    data: str | None = None,
+    notion: list[str] | None = None,
+    max_gap: list[str] | None = None,
+    min_ratio: list[str] | None = None,
+    decide_with_groups: bool = False,
     *,
-    wrappers: Sequence[str],
-    preset: str | None,
-    out: str | None,
-    overwrite: bool,
-    keep_features: bool,
-    quiet: bool,
-    as_json: bool,
-    command: str,
+    policy: Policy,
+    columns: Columns,
+    query: str | None = None,
+    method: str | None = None,
+    wrappers: list[str] | None = None,
+    preset: str | None = None,
+    settings: list[str] | None = None,
+    plugin: list[Path] | None = None,
+    out: str | None = None,
+    overwrite: bool = False,
+    keep_features: bool = False,
+    config: Path | None = None,
+    resume: str | None = None,
+    output: Output,
 ) -> None:
-    """Run a stream into a ledger. Nothing is written before everything has been checked.
+    """Learn from one population after another, within a bound on the gaps.
 
-    Settings of a file (``written``) yield to those of the command line (``given``).
+    A population may be a month, a town or a branch. A report about the gaps between groups is
+    written when all of them have come.
+
+    [bold]Examples:[/bold] ffml run adult --max-gap 0.02
+
+    ffml run loans.csv --label approved --positive yes --sensitive sex --time date --by month
+
+    What is asked:
+        --notion NAME: What must not differ between groups (see `ffml notions`); give it again for
+            several. (default: demographic-parity)
+        --max-gap GAP: By how much it may differ: 0.05 is 5 points; none asks for no fairness. One
+            for all notions, or one for each. (default: 0.05)
+        --min-ratio RATIO: In place of --max-gap: what share of the higher rate of favourable
+            decisions the lower one is at least. 0.8 is the four-fifths rule.
+        --decide-with-groups: People's groups are known when they are decided about, and each group
+            has a threshold of its own. Not lawful everywhere; without, no decision looks at a
+            group.
+
+    How to learn:
+        --method NAME: How to learn; see `ffml methods`. (default: ffml-exact; with --preset
+            paper: ffml)
+        --with WRAPPER: Add a correction to the method, such as evened; give it again for several.
+            `none` takes away those of the preset.
+        --preset NAME: Named settings: default, or paper (as published, slow). (default: default)
+        --set NAME=VALUE: Any other setting, such as rounds=10, seed=1, model=mlp or
+            data.order=month; give it again for several. `ffml methods NAME` lists them.
+
+    Output:
+        --out DIR: Folder of the run, or postgresql://user@host/database?run=name. (default:
+            runs/DATA-METHOD-SEED)
+        --overwrite: Replace the run in that folder.
+        --keep-features: Keep everybody's features in the ledger, not ids alone.
+        --config FILE: Settings from a .toml or .json file, or from a run's config.json.
+        --resume DIR: Go on with the run in this folder, with its settings.
     """
-    leads = joined() if is_distributed() else True
-    console = Console(stderr=as_json, quiet=quiet or not leads)
-    console.print(f"[bold]ffml[/bold] · starting JAX and loading [bold]{found.data}[/bold] …")
-    from ffml.recipe.build import build
-    from ffml.recipe.config import configure_run
-    from ffml.runs.starting import discard, start
-    from ffml.runtime import configure
+    from ffml.cli._play import begin, resume_stream, run_stream
 
-    settings = merged_settings(written, given, wrappers, preset, found.data)
-    config = configure_run(found.data, settings | {"data_options": found.options}, preset)
-    if not is_distributed():
-        configure()
-    if not leads:
-        experiment = build(config, sql_url=found.sql_url, source=found.source)
-        tasks = islice(experiment.stream.tasks(), config.rounds)
-        follow(experiment.loop, experiment.state, tasks)
+    if resume is not None:
+        _refuse_settings(context)
+        resume_stream(resume, data, output)
         return
-    started = start(
-        found, config, out, overwrite=overwrite, keep_features=keep_features, command=command
+    from ffml.cli.values import parse_bounds
+    from ffml.recipe.configfile import Written, read_config
+    from ffml.recipe.sources import find_data
+
+    plugins = _plugins(plugin) if plugin or config else {}
+    written = read_config(config) if config else Written()
+    given, options = columns.split(settings, query)
+    found = find_data(data or written.data, {**written.data_options, **options})
+    own: dict[str, Any] = {
+        "notions": tuple(notion or ()),
+        "method": method,
+        "policy": policy.asked(),
+        "decide_with_groups": decide_with_groups,
+        "plugins": plugins and {**written.settings.get("plugins", {}), **plugins},
+    }
+    given |= {name: value for name, value in own.items() if value}
+    if max_gap:
+        given["max_gap"] = parse_bounds("--max-gap", max_gap, "0.05")
+    if min_ratio:
+        given["min_ratio"] = parse_bounds("--min-ratio", min_ratio, "0.8")
+    preset = preset or (None if written.is_run else "default")
+    console, leads = begin(output, "loading", found.data)
+    run_stream(
+        console,
+        leads,
+        found,
+        merged_settings(written.settings, given, wrappers or (), preset, found.data),
+        preset,
+        as_json=output.json_output,
+        out=out,
+        overwrite=overwrite,
+        keep_features=keep_features,
+        command=_command(sys.argv[1:]),
     )
-    run = started.run
-    show_noticed(console, run.config)
-    try:
-        play(console, run, started.stream, as_json, most=config.rounds)
-    except FFMLError:
-        if not run.session().state.round:
-            discard(run)
-        raise
 
 
 def merged_settings(
@@ -101,104 +147,37 @@ def merged_settings(
     return kept | dict(given) | ({"wrappers": now} if now or before else {})
 
 
-def resume_stream(folder: str, *, data: str | None, quiet: bool, as_json: bool) -> None:
-    """Go on with a run whose first table was not played to its end."""
-    distributed = is_distributed()
-    leads = joined() if distributed else True
-    console = Console(stderr=as_json, quiet=quiet or not leads)
-    console.print(f"[bold]ffml[/bold] · starting JAX and resuming [bold]{shown(folder)}[/bold] …")
-    from ffml.runs import open_run
-    from ffml.runs.starting import further_tasks
+def _plugins(files: list[Path] | None) -> dict[str, str]:
+    """Load plug-ins, here or next from a file: JAX is set up before they can touch it."""
+    from ffml.cli._together import is_distributed
+    from ffml.recipe.plugins import load_plugins
     from ffml.runtime import configure
 
-    with own_copy(folder, leads) if distributed else nullcontext(folder) as own:
-        run = open_run(own, write=leads)
-        if not distributed:
-            configure(run.config.get("devices"))  # another number rounds sums in another order
-        stream, session = further_tasks(run, data), run.session()
-        if leads:
-            play(console, run, stream, as_json, most=session.config.rounds, resumed=True)
-            return
-        known = {row.task for row in run.store.rounds()}
-        tasks = islice(stream.tasks(), session.config.rounds)
-        follow(session.loop, session.state, (t for t in tasks if t.name not in known))
+    if not is_distributed():
+        configure()
+    return load_plugins(files or ())
 
 
-def play(
-    console: Console,
-    run: "Run",
-    stream: "Stream",
-    as_json: bool,
-    *,
-    most: int | None = None,
-    resumed: bool = False,
-    now: bool = False,
-) -> None:
-    """Play the tasks of a stream that are new, then show what a person reads.
+def _command(words: Sequence[str]) -> str:
+    """Return the command as typed, but for what addresses keep secret.
 
-    ``most`` tasks count. ``now`` shows what happened now, and the past in a few lines.
+    >>> _command(["run", "loans.csv", "--out=postgresql://ann:secret@db/credit?run=loans"])
+    "ffml run loans.csv '--out=postgresql://db/credit?run=loans'"
     """
-    from ffml.audit.record import planned_rounds
-    from ffml.tables import empty_warning
+    from ffml.border import public_address
 
-    status, played, who = "complete", 0, "update" if now else "run"
-    before = run.store.tasks() if now else []
-    planned = planned_rounds(run.config) if not now else stream.num_tasks
-    with run.learning() as session, Live(console, session, stream, planned, short=now) as live:
-        live.progress.update(live.bar, completed=0 if now else session.state.round)
-        try:
-            for _ in session.update(stream, who, live, most):
-                played += 1
-        except KeyboardInterrupt:
-            status = "interrupted"
-        except FFMLError:
-            if session.state.round:
-                run.write_views()  # what was done can be gone on with
-            raise
-    if not session.state.round:
-        console.print("interrupted before the first round was done; nothing to report")
-        raise typer.Exit(130)
-    report = run.write_views()
-    if now and played:
-        tasks = run.store.tasks()[len(before) :]
-        show_lines(console, [f"warning: {one}" for one in empty_warning(tasks, before)])
-    if not played and (resumed or now):
-        console.print(f"nothing new: all tasks of {stream.name} were played before", soft_wrap=True)
-    show(console, run, as_json, now=now or not played)
-    where = f"Report: [bold]{report}[/bold]" if report else f"Ledger: {run.store.name}"
-    console.print(where, soft_wrap=True)
-    if status == "interrupted":
-        again = "ffml update" if now else "ffml run --resume"
-        console.print(
-            f"interrupted after {session.state.round} rounds; what was done is safe. Go on with: "
-            f"{again} {run.store.name}",
-            soft_wrap=True,
-        )
-        raise typer.Exit(130)
+    parts = (re.fullmatch("(--[a-z-]+=)?(.*)", word, re.DOTALL) for word in words)
+    public = [(part[1] or "") + public_address(part[2]) for part in parts if part]
+    return shlex.join(["ffml", *public])
 
 
-def show(console: Console, run: "Run", as_json: bool, now: bool = False) -> None:
-    """Print the answer of a run."""
-    from ffml.recipe.plain import to_json
-
-    summary = run.summary()
-    if as_json:
-        typer.echo(to_json(summary), nl=False)
-    if now:
-        show_now(console, summary)
-    else:
-        show_summary(console, summary)
-
-
-def show_noticed(console: Console, config: Mapping[str, Any]) -> None:
-    """Print what was noticed about a table before the first round, a line each."""
-    if guessed := config["guessed"]:
-        columns = ", ".join(f"--{part} {column}" for part, column in guessed.items())
-        show_lines(console, [f"note: taken by the columns' names: {columns}"])
-    show_lines(console, [f"warning: {warning}" for warning in config["warnings"]])
-
-
-def show_lines(console: Console, lines: Sequence[str]) -> None:
-    """Print lines as they are."""
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+def _refuse_settings(context: typer.Context) -> None:
+    """A resumed run has its settings already."""
+    named = {"wrappers": "with", "settings": "set", "max_gap": "max-gap", "min_ratio": "min-ratio"}
+    allowed = {"data", "resume", "quiet", "json_output"}
+    for name in (name for name in context.params if name not in allowed):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise FFMLError(
+                f"--resume goes on with the run's own settings; leave out --{named.get(name, name)}"
+            )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,19 +17,17 @@ MOST_DELAY = 1000
 UNITS = ("day", "week", "month", "quarter", "year")
 
 
-def start(
-    table: Annotated[
-        str, typer.Argument(help="A table: .csv, .parquet, or a folder of them.", metavar="TABLE")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to write the settings. (default: TABLE's name with .toml)",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
-    """Ask a few questions about a table, and write the settings of a run with comments."""
+def start(table: str, out: Path | None = None) -> None:
+    """Ask a few questions about a table, and write a run's settings.
+
+    They go to a file with comments, which `ffml run --config` reads.
+
+    Arguments:
+        table: A table: .csv, .parquet, or a folder of them.
+
+    Options:
+        --out FILE: Where to write the settings. (default: TABLE's name with .toml)
+    """
     from ffml.tables import look, open_table
 
     path = out or Path(f"{Path(table).name.split('.')[0] or 'table'}.toml")
@@ -71,7 +69,7 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
         lambda text: _one_of(text, values) if looks[label].distinct <= len(values) else text,
     )
     sensitive = _ask(
-        "3. Which groups are compared? Name a column, or several with commas between them.",
+        "3. Which groups are compared (a column, or several with commas)?",
         _guess("sensitive", looks, free),
         lambda text: tuple(_column(part, free) for part in text.split(",")),
     )
@@ -80,12 +78,12 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     date_format = _ask_format(source, time) if time else None
     delay, selective, id = _ask_outcomes([c for c in free if c not in (task, time)], bool(time))
     gap = _ask(
-        "6. By how much may the groups' rates of favourable decisions differ (0.05: 5 points)?",
+        "6. How far may the groups' rates be apart (0.05: 5 points)?",
         f"{DEFAULT_GAP:g}",
         _share,
     )
     approve = _ask(
-        "7. What share of the people is decided favourably (labels: as many as outcomes are so)?",
+        "7. What share is decided favourably (labels: as many as outcomes)?",
         "labels",
         _approved,
     )
@@ -101,7 +99,7 @@ def _ask_tasks(
     guess = "files" if files else (times[0] if times else _guess("task", looks, free))
     many = " (files: each file is one)" if files else ""
     column = _ask(
-        f"4. Which column says when a row came, or which population it is of?{many}",
+        f"4. Which column says when a row came, or of which population?{many}",
         guess,
         lambda text: "" if files and text == "files" else _column(text, free),
     )
@@ -123,19 +121,19 @@ def _ask_tasks(
 def _ask_outcomes(free: Sequence[str], timed: bool) -> tuple[int, bool, str | None]:
     """Ask when outcomes are known, and if that is after the decision, of whom."""
     delay = _ask(
-        "5. How many tasks after the decision is the outcome known (0: of some people before it)?",
+        "5. After how many tasks is an outcome known (0: some before)?",
         "1" if timed else "0",
         _count,
     )
     if not delay:
         return 0, False, None
     whom = _ask(
-        "   Of whom: everybody, or only those decided favourably (favourable)?",
+        "   Of whom (everybody, or favourable: those decided so)?",
         "everybody",
         lambda text: _one_of(text, ("everybody", "favourable")),
     )
     id = _ask(
-        "   Which column names a person, so that outcomes find them (none: there is no such)?",
+        "   Which column names a person, for outcomes that come later?",
         "none",
         lambda text: None if text == "none" else _column(text, free),
     )

@@ -3,12 +3,12 @@
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from ffml.metrics.phrases import UNDEFINED, known
+from ffml.cli._table import table
+from ffml.metrics.phrases import UNDEFINED, decided, known
 from ffml.metrics.words import now_lines
-from ffml.report.answer import decided_words, sentences
+from ffml.report.answer import sentences
 from ffml.report.notes import useless_warning
 
 
@@ -23,25 +23,28 @@ def show_summary(console: Console, summary: dict[str, Any]) -> None:
     console.print()
     for sentence in sentences(summary):
         console.print(sentence, highlight=False, markup=False)
-    decided = decided_words(summary)
+    favour = decided(summary["answer"]["favourable"])
     for column in summary["answer"]["notions"][0]["columns"]:
         for fact in column["facts"]:
-            console.print(_rates(fact, decided))
+            console.print(_rates(fact, favour))
     if warning := useless_warning(summary):
         console.print(f"warning: {warning}", style="yellow", highlight=False, soft_wrap=True)
 
 
-def _rates(fact: dict[str, Any], decided: str) -> Table:
+def _rates(fact: dict[str, Any], favour: str) -> Table:
     """Write people, rate and impact ratio of each group, the lowest first."""
-    table = Table(header_style="bold")
-    table.add_column(escape(fact["column"]), overflow="fold")
-    for name in ("people", decided, "of 100", "impact ratio"):
-        table.add_column(escape(name), justify="right")
     groups = sorted(fact["groups"], key=lambda one: one["rate"] if known(one["rate"]) else 2.0)
     highest = max((one["rate"] for one in groups if known(one["rate"])), default=0.0)
+    rows = []
     for one in groups:
-        ratio = f"{one['rate'] / highest:.3f}" if highest and known(one["rate"]) else UNDEFINED
-        share = f"{100 * one['rate']:.1f}" if known(one["rate"]) else UNDEFINED
-        counts = f"{one['people']:,}", f"{one['positives']:,}"
-        table.add_row(escape(one["group"]), *counts, share, ratio)
-    return table
+        rated = known(one["rate"])
+        rows.append(
+            {
+                fact["column"]: one["group"],
+                "people": one["people"],
+                favour: one["positives"],
+                "of 100": f"{100 * one['rate']:.1f}" if rated else UNDEFINED,
+                "impact ratio": f"{one['rate'] / highest:.3f}" if highest and rated else UNDEFINED,
+            }
+        )
+    return table(rows)

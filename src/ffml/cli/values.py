@@ -56,7 +56,7 @@ def parse_settings(texts: Iterable[str], given_by: str = "--set") -> dict[str, A
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not (equals and name and value):
-            raise FFMLError(f"{given_by} takes NAME=VALUE such as outer_lr=0.1, got '{text}'")
+            raise FFMLError(f"{given_by} takes NAME=VALUE such as rounds=10, got '{text}'")
         if name in ("method", "wrappers", "data"):
             instead = {"wrappers": "--with", "method": "--method", "data": "DATA"}[name]
             raise FFMLError(f"'{name}' is no setting; give it as {instead}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from ffml.documents import _ai_act, _ll144, _model_card, _ugesp
 from ffml.documents._document import Document, Section
-from ffml.documents._people import People, people_of_run, people_of_table
+from ffml.documents._people import People, people_of_run, people_of_scores, people_of_table
 from ffml.documents._run_facts import RunFacts
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Section",
     "make_document",
     "people_of_run",
+    "people_of_scores",
     "people_of_table",
 ]
 
@@ -53,6 +54,8 @@ def make_document(
         raise FFMLError(
             f"{kind} has no field '{unknown[0]}'; its fields are {', '.join(module.FIELDS)}"
         )
+    if people.median is not None and kind != "ll144":
+        raise FFMLError(f"{kind} is about decisions, not about scores; give --decision")
     if kind in _COUNTED:
         return module.document(people, given)
     if run is None:

@@ -1,7 +1,8 @@
 """A document as plain values, and how it is written: a page for print, a table, JSON."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ NO_ADVICE = (
     "This document is no legal advice. It does not say that a law is complied with; which rule "
     "applies, and what follows, is for people to judge."
 )
+WHO_SIGNS = "Who is responsible"
 SIGN_OFF = {"owner": "Owner", "signed_by": "Signed by", "signed_on": "Date and signature"}
 
 
@@ -35,6 +37,7 @@ class Document:
     rule: str  # which rule it is made for, and its version
     sections: tuple[Section, ...]
     who_fills: str = "the person who signs"
+    heads: Mapping[str, str] = field(default_factory=dict)  # how print calls cells of tables
     markdown: str | None = None  # where the document has a text of its own
     own_json: dict[str, Any] | None = None  # where its JSON has a schema of its own
 
@@ -79,9 +82,14 @@ class Document:
         environment = Environment(
             autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
-        environment.filters |= {"shown": _shown, "head": _head}
+        environment.filters |= {"shown": _shown, "head": self._head, "telling": _telling}
         page = environment.from_string(text)
-        return page.render(document=self, no_advice=NO_ADVICE, version=__version__)
+        return page.render(
+            document=self, no_advice=NO_ADVICE, signed=WHO_SIGNS, version=__version__
+        )
+
+    def _head(self, name: str) -> str:
+        return self.heads.get(name) or name.replace("_", " ")
 
     def text(self, ending: str) -> str:
         """Return the document as a file with that ending has it."""
@@ -114,7 +122,7 @@ def asked(names: dict[str, str], given: dict[str, str]) -> tuple[tuple[str, str]
 
 def sign_off(given: dict[str, str]) -> Section:
     """Return the part that says who answers for a document."""
-    return Section("Who is responsible", fields=asked(SIGN_OFF, given))
+    return Section(WHO_SIGNS, fields=asked(SIGN_OFF, given))
 
 
 def _field(field: tuple[str, str]) -> dict[str, str]:
@@ -137,8 +145,16 @@ def _shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        small = 0 < abs(value) < 0.0005
+        return "< 0.001" if small else f"{value:.3f}".replace("-", "−")
+    return str(value)
 
 
-def _head(name: str) -> str:
-    return name.replace("_", " ")
+def _telling(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name the cells to print: a text that is the same in every row tells nothing."""
+    return [
+        name
+        for name, first in rows[0].items()
+        if len(rows) == 1 or not isinstance(first, str) or any(row[name] != first for row in rows)
+    ]

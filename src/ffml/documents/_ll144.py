@@ -1,5 +1,8 @@
 """New York City's Local Law 144: the tables of a bias audit of a hiring tool.
 
+Of decisions the rates are those of being selected, of scores those of a score above the median of
+everybody's (§ 5-301: scoring rate).
+
 Names of cells are those of the public collection of published audits.
 """
 
@@ -47,21 +50,39 @@ def document(people: People, given: dict[str, str]) -> Document:
         (
             Section("What was audited", _what(people, columns), (), asked(_AUDIT, known)),
             *tables,
-            Section("What these tables are", _NOTES),
+            Section("What these tables are", _notes(people)),
             sign_off(given),
         ),
         who_fills="the independent auditor",
+        heads=_heads(people),
     )
 
 
-_NOTES = (
-    "We make the tables, not the audit. The rule asks for an independent auditor.",
-    "The impact ratio is a category's selection rate divided by that of the most selected "
-    "category. The rule names no ratio that is enough, and none is applied here.",
-    "Everybody decided about is counted. A category that has less than 2 % of the people of a "
-    "table (those of a known category) may be left out of the ratio by the auditor, who says why "
-    "(justification). It then keeps its number and rate, and no ratio refers to it.",
-)
+def _heads(people: People) -> dict[str, str]:
+    """Return what print calls the cells of a table."""
+    above = ("above the median", "scoring rate") if people.median is not None else ()
+    chosen, rate = above or ("selected", "selection rate")
+    return {
+        "protected_char_group": "category",
+        "race_ethnicity": "race/ethnicity",
+        "number_of_applications": "applicants",
+        "n_selected_or_n_above_median": chosen,
+        "result": rate,
+    }
+
+
+def _notes(people: People) -> tuple[str, ...]:
+    ratio = "selection rate divided by that of the most selected category"
+    if people.median is not None:
+        ratio = "scoring rate divided by that of the category with the highest one"
+    return (
+        "We make the tables, not the audit. The rule asks for an independent auditor.",
+        f"The impact ratio is a category's {ratio}. The rule names no ratio that is enough, and "
+        "none is applied here.",
+        "Everybody is counted. A category that has less than 2 % of the people of a table (those "
+        "of a known category) may be left out of the ratio by the auditor, who says why "
+        "(justification). It then keeps its number and rate, and no ratio refers to it.",
+    )
 
 
 def _columns(people: People, given: dict[str, str]) -> dict[str, str]:
@@ -86,6 +107,11 @@ def _what(people: People, columns: dict[str, str]) -> tuple[str, ...]:
     chosen = sum(selected for _, selected in people.counts.values())
     favourable = f" ({people.favourable})" if people.favourable else ""
     said = f"{people.total:,} people were decided about; {chosen:,} were selected{favourable}."
+    if people.median is not None:
+        said = (
+            f"{people.total:,} people were scored. The median of all scores is {people.median:g}; "
+            f"{chosen:,} are above it. The scoring rate is the share of a category above it."
+        )
     lacking = [
         words
         for part, words in (("sex", "sex"), ("race_ethnicity", "race/ethnicity"))

@@ -10,8 +10,8 @@ from typing import Any
 from ffml.documents._document import NO_ADVICE, SIGN_OFF, Document, Section, sign_off
 from ffml.documents._people import People
 from ffml.documents._run_facts import RATES, RunFacts
-from ffml.report import model_card_text
 from ffml.report.answer import sentences
+from ffml.report.card import model_card_text
 
 RULE = "Model card; Hugging Face model-index, and Model Card Toolkit schema 0.0.2."
 FIELDS = {"name": "Name", "license": "Licence", **SIGN_OFF}

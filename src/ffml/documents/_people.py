@@ -1,9 +1,10 @@
 """Everybody decided about, counted by all protected columns at once."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from ffml.audit.record import favourable_of
@@ -45,6 +46,7 @@ class People(NamedTuple):
     counts: dict[tuple[str | None, ...], tuple[int, int]]  # None: the group is not known
     start: str = ""  # the first period and the last one, where they are told
     end: str = ""
+    median: float | None = None  # of everybody's scores, where "favourably" means above it
 
     @property
     def total(self) -> int:
@@ -93,37 +95,79 @@ def people_of_table(
 ) -> People:
     """Count a table of anybody's decisions; an empty cell is a group that is not known."""
     names = (*sensitive, decision)
-    for name in names:
-        refuse_unknown("sensitive" if name in sensitive else "decision", name, source.columns)
+    _refuse_columns(source, sensitive, "decision", decision)
     counted: Counter[tuple[str | None, ...]] = Counter()
     for batch in source.batches(list(names)):
-        texts = [role_texts(batch.column(name), name, "sensitive") for name in names]
-        grouped = pa.table(texts, names=[str(i) for i in range(len(names))])
-        grouped = grouped.group_by(grouped.column_names).aggregate([([], "count_all")])
-        *keys, numbers = (grouped[name].to_pylist() for name in grouped.column_names)
-        counted.update(dict(zip(zip(*keys, strict=True), numbers, strict=True)))
+        counted.update(_counted([role_texts(batch.column(one), one, "sensitive") for one in names]))
         if len(counted) > MOST_CELLS:
-            raise FFMLError(f"more than {MOST_CELLS:,} combinations; give columns of few groups")
-    return _people(source.name, decision, tuple(sensitive), positive, counted)
-
-
-def _people(
-    name: str,
-    decision: str,
-    columns: tuple[str, ...],
-    positive: str | None,
-    counted: Counter[tuple[str | None, ...]],
-) -> People:
-    undecided = sum(n for key, n in counted.items() if key[-1] is None)
-    if undecided:
-        raise FFMLError(f"{undecided} rows have no '{decision}'; fill them in, or leave them out")
-    if not counted:
-        raise FFMLError(f"{name} has no rows; at least one is needed")
+            raise FFMLError(_TOO_MANY)
+    missing = sum(n for key, n in counted.items() if key[-1] is None)
+    _refuse_missing(source, decision, missing, sum(counted.values()))
     seen = dict.fromkeys(str(key[-1]) for key in counted)
     refuse_adverse(decision, seen, positive)
     codes = label_values(decision, seen, positive, part="decision")
+    chosen = {key: codes[str(key[-1])] for key in counted}
+    favourable = favourable_words(decision, positive)
+    return People(source.name, favourable, tuple(sensitive), _summed(counted, chosen))
+
+
+def people_of_scores(source: Source, score: str, sensitive: Sequence[str]) -> People:
+    """Count a table of anybody's scores: who is above the median of everybody's."""
+    _refuse_columns(source, sensitive, "score", score)
+    groups, scores = [], []
+    for batch in source.batches([*sensitive, score]):
+        texts = [role_texts(batch.column(one), one, "sensitive") for one in sensitive]
+        groups.append(pa.table(texts, names=[str(i) for i in range(len(texts))]))
+        scores.append(_numbers(batch.column(score), score))
+    values = np.concatenate(scores) if scores else np.zeros(0)
+    _refuse_missing(source, score, int(np.isnan(values).sum()), len(values))
+    median = float(np.median(values))
+    above = pa.array(np.where(values > median, "1", "0"))
+    counted = _counted([*pa.concat_tables(groups).columns, above])
+    if len(counted) > MOST_CELLS:
+        raise FFMLError(_TOO_MANY)
+    chosen = {key: int(str(key[-1])) for key in counted}
+    counts = _summed(counted, chosen)
+    return People(source.name, "", tuple(sensitive), counts, median=median)
+
+
+_TOO_MANY = f"more than {MOST_CELLS:,} combinations; give columns of few groups"
+
+
+def _refuse_columns(source: Source, sensitive: Sequence[str], role: str, column: str) -> None:
+    for name in (*sensitive, column):
+        refuse_unknown(role if name == column else "sensitive", name, source.columns)
+
+
+def _refuse_missing(source: Source, column: str, missing: int, rows: int) -> None:
+    if missing:
+        raise FFMLError(f"{missing} rows have no '{column}'; fill them in, or leave them out")
+    if not rows:
+        raise FFMLError(f"{source.name} has no rows; at least one is needed")
+
+
+def _numbers(column: pa.Array, name: str) -> np.ndarray:
+    """Return scores as numbers, NaN where there is none."""
+    try:
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), float)
+    except pa.ArrowInvalid as error:
+        raise FFMLError(f"column '{name}' has a score that is no number ({error})") from None
+
+
+def _counted(columns: Sequence[Any]) -> dict[tuple[str | None, ...], int]:
+    """Count rows by the values of all columns."""
+    table = pa.table(list(columns), names=[str(i) for i in range(len(columns))])
+    table = table.group_by(table.column_names).aggregate([([], "count_all")])
+    *keys, numbers = (table[name].to_pylist() for name in table.column_names)
+    return dict(zip(zip(*keys, strict=True), numbers, strict=True))
+
+
+def _summed(
+    counted: Mapping[tuple[str | None, ...], int], chosen: Mapping[tuple[str | None, ...], int]
+) -> dict[tuple[str | None, ...], tuple[int, int]]:
+    """Return people and selected of each combination of groups."""
     counts: dict[tuple[str | None, ...], tuple[int, int]] = {}
-    for (*groups, text), n in counted.items():
-        people, selected = counts.get(tuple(groups), (0, 0))
-        counts[tuple(groups)] = (people + n, selected + n * codes[str(text)])
-    return People(name, favourable_words(decision, positive), columns, counts)
+    for key, n in counted.items():
+        people, selected = counts.get(key[:-1], (0, 0))
+        counts[key[:-1]] = (people + n, selected + n * chosen[key])
+    return counts

@@ -33,6 +33,7 @@ def document(people: People, given: dict[str, str]) -> Document:
             Section("How to read the tables", _NOTES),
             sign_off(given),
         ),
+        heads={"z": "Z", "mid_p": "mid‑P"},
     )
 
 

@@ -1,17 +1,23 @@
 """The classifier: its parameters, and how it learns."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ffml.base import FFMLError, Task
 from ffml.estimator import _inputs as inputs
 from ffml.estimator._decider import Decider
-from ffml.estimator._kept import KeptAsRun
 from ffml.forks import refuse_after_fork
 from ffml.methods import DEFAULT_METHOD
 
+if TYPE_CHECKING:
+    from ffml.audit.gate import Finding
 
-class FairMetaClassifier(KeptAsRun, Decider):
+
+class FairMetaClassifier(Decider):
     """A classifier that learns from one population after another and adapts to the next.
 
     It keeps what populations share, and fits it to a new one by a few labelled rows (`adapt`).
@@ -136,18 +142,19 @@ class FairMetaClassifier(KeptAsRun, Decider):
             tasks: the task of each row; tasks are played in the order of their first rows.
         """
         refuse_after_fork()
-        config = self._configure()
+        from ffml.estimator._config import configure
+
+        config = configure(self.get_params(deep=False))
         table = self._table(X, reset=True)
         labels = inputs.read_labels(y, len(table))
         classes = inputs.two_classes(labels)
-        columns = self._columns(config, sensitive_features, len(table))
-        name = str(getattr(y, "name", None) or "y")
-        outcomes = inputs.favourable_last(classes, self.positive, bool(config.asked), name)
         parts = {} if tasks is None else inputs.task_rows(tasks, len(table))
         if len(parts) < 2:
             parts = inputs.random_parts(labels == classes[1], config.seed)
-        places = inputs.task_places(parts, len(table))
-        self._start(config, table, outcomes, columns, places, getattr(y, "name", None))
+        places = np.zeros(len(table), int)  # of each row's task in the stream
+        for place, rows in enumerate(parts.values()):
+            places[rows] = place
+        self._start(config, table, y, classes, sensitive_features, tasks=places)
         whole = self._task("", table, labels, sensitive_features)
         for name, rows in parts.items():
             missing = self._num_missing(table, rows)
@@ -180,17 +187,16 @@ class FairMetaClassifier(KeptAsRun, Decider):
             task: what to call it in ``rounds_`` and reports; None is "task 5" in the fifth round.
         """
         refuse_after_fork()
+        from ffml.estimator._config import configure
+
         first = not self.__sklearn_is_fitted__()
-        config = self._configure() if first else self._config
+        config = configure(self.get_params(deep=False)) if first else self._config
         table = self._table(X, reset=first)
         labels = inputs.read_labels(y, len(table))
         if first:
             known = inputs.two_classes(labels if classes is None else classes)
             inputs.label_codes(labels, known)
-            columns = self._columns(config, sensitive_features, len(table), groups)
-            name = str(getattr(y, "name", None) or "y")
-            outcomes = inputs.favourable_last(known, self.positive, bool(config.asked), name)
-            self._start(config, table, outcomes, columns, label=getattr(y, "name", None))
+            self._start(config, table, y, known, sensitive_features, groups)
         else:
             inputs.refuse_new(classes, groups, self.classes_, self.schema_.sensitive)
         name = f"task {self.state_.round + 1}" if task is None else str(task)
@@ -198,3 +204,61 @@ class FairMetaClassifier(KeptAsRun, Decider):
             raise FFMLError(f"task {name!r} was played before; give the new rows another task")
         self._play(self._task(name, table, labels, sensitive_features))
         return self._finish()
+
+    @classmethod
+    def from_run(cls, path: str | Path) -> Self:
+        """Return the classifier that a run on a table has come to, by its last good round.
+
+        `partial_fit` goes on with its stream as ``ffml update`` would, and `save` into the same
+        folder continues the run. Features, groups and labels are those of the run's table.
+
+        Args:
+            path: folder of a run of the command line, or of `save`.
+        """
+        refuse_after_fork()
+        from ffml.estimator._runs import load_run
+
+        parameters, attributes = load_run(path)
+        model = cls(**parameters)
+        for name, value in attributes.items():
+            setattr(model, name, value)
+        return model._finish()
+
+    def save(self, path: str | Path) -> Path:
+        """Write a run's folder that ``ffml update``, ``check`` and ``predict`` take.
+
+        A table for ``ffml update`` needs the columns of X, those of the sensitive features, one
+        called as y was (or "label"), and one called "task".
+
+        Args:
+            path: a new folder, or that of the run which this classifier has gone on from.
+
+        Returns:
+            The report.
+        """
+        check_is_fitted(self)
+        refuse_after_fork()
+        from ffml.estimator._runs import save_run
+
+        return save_run(self, path)
+
+    def report(self, path: str | Path | None = None) -> str:
+        """Return the report, one page of HTML, and write it to a file if one is given."""
+        from ffml.estimator._runs import temporary_run
+
+        with temporary_run(self) as run:
+            page = run.report().read_text(encoding="utf-8")
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def check(self, **limits: Any) -> "list[Finding]":
+        """Compare the rounds with what is asked, as ``ffml check`` does.
+
+        Args:
+            **limits: ``max_gap``, ``min_ratio``, ``notion``, … of `ffml.audit.gate.check`.
+        """
+        from ffml.estimator._runs import temporary_run
+
+        with temporary_run(self) as run:
+            return run.check(**limits)

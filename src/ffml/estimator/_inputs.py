@@ -2,9 +2,11 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
@@ -23,13 +25,6 @@ from ffml.tables import (
 NO_GROUPS = SensitiveColumn("(none)", ("everyone",))
 # Data without tasks are dealt into parts: as many as have ROWS_PER_PART rows, within limits.
 MIN_PARTS, MAX_PARTS, ROWS_PER_PART = 4, 10, 50
-
-
-class Coded(NamedTuple):
-    """A column of texts: the different ones as they first appear, and which one each row has."""
-
-    texts: list[str]
-    codes: np.ndarray
 
 
 def read_labels(y: Any, num_rows: int) -> np.ndarray:
@@ -96,29 +91,29 @@ def label_codes(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return (labels == classes[1]).astype(np.int32)
 
 
-def read_groups(sensitive_features: Any, num_rows: int) -> dict[str, Coded]:
-    """Return every sensitive column's groups, row by row.
+def read_groups(sensitive_features: Any, num_rows: int) -> dict[str, pa.Array]:
+    """Return every sensitive column's groups as texts, row by row.
 
-    >>> read_groups([0, 1, 1], 3)
-    {'sensitive_feature': Coded(texts=['0', '1'], codes=array([0, 1, 1], dtype=int32))}
+    >>> read_groups([0, 1, 1], 3)["sensitive_feature"].to_pylist()
+    ['0', '1', '1']
     """
     if sensitive_features is None:
-        return {NO_GROUPS.name: Coded(list(NO_GROUPS.groups), np.zeros(num_rows, np.int32))}
+        return {NO_GROUPS.name: pa.repeat(NO_GROUPS.groups[0], num_rows)}
     return {
-        name: _coded(values, name, "sensitive", num_rows)
+        name: _texts(values, name, "sensitive", num_rows)
         for name, values in _named_columns(sensitive_features).items()
     }
 
 
 def sensitive_columns(
-    found: Mapping[str, Coded], declared: Any = None
+    found: Mapping[str, pa.Array], declared: Any = None
 ) -> tuple[SensitiveColumn, ...]:
     """Say which groups there are: those found and those declared."""
     if list(found) == [NO_GROUPS.name]:
         return (NO_GROUPS,)
     more = declared_groups(declared, list(found))
     return tuple(
-        sensitive_column(name, {*values.texts, *more.get(name, ())})
+        sensitive_column(name, {*values.unique().to_pylist(), *more.get(name, ())})
         for name, values in found.items()
     )
 
@@ -133,10 +128,12 @@ def declared_groups(declared: Any, names: Sequence[str]) -> dict[str, list[str]]
         raise FFMLError(
             f"groups= names {unknown[0]!r}, which is no sensitive feature; they are {_list(names)}"
         )
-    return {name: _coded(values, name, "sensitive").texts for name, values in declared.items()}
+    return {
+        name: _texts(values, name, "sensitive").to_pylist() for name, values in declared.items()
+    }
 
 
-def group_codes(found: Mapping[str, Coded], columns: Sequence[SensitiveColumn]) -> np.ndarray:
+def group_codes(found: Mapping[str, pa.Array], columns: Sequence[SensitiveColumn]) -> np.ndarray:
     """Turn groups into codes ``(n, columns)``, refusing columns and groups not seen at first."""
     names = [column.name for column in columns]
     if list(found) != names:
@@ -146,9 +143,9 @@ def group_codes(found: Mapping[str, Coded], columns: Sequence[SensitiveColumn]) 
         )
     codes = []
     for column in columns:
-        texts, places = found[column.name]
-        _refuse_new_groups(texts, column)
-        codes.append(np.array([column.groups.index(text) for text in texts], np.int32)[places])
+        texts = found[column.name]
+        _refuse_new_groups(texts.unique().to_pylist(), column)
+        codes.append(np.asarray(pc.index_in(texts, pa.array(column.groups, texts.type))))
     return np.stack(codes, axis=1)
 
 
@@ -177,21 +174,10 @@ def task_rows(tasks: Any, num_rows: int) -> dict[str, np.ndarray]:
     >>> task_rows(["b", "a", "b"], 3)
     {'b': array([0, 2]), 'a': array([1])}
     """
-    texts, codes = _coded(tasks, "tasks", "task", num_rows)
-    order = np.argsort(codes, kind="stable")
-    return dict(zip(texts, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
-
-
-def task_places(parts: Mapping[str, np.ndarray], num_rows: int) -> np.ndarray:
-    """Return the place in the stream of each row's task.
-
-    >>> task_places({"b": np.array([0, 2]), "a": np.array([1])}, 3)
-    array([0, 1, 0])
-    """
-    places = np.zeros(num_rows, int)
-    for place, rows in enumerate(parts.values()):
-        places[rows] = place
-    return places
+    encoded = _texts(tasks, "tasks", "task", num_rows).dictionary_encode()
+    codes = np.asarray(encoded.indices)
+    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return dict(zip(encoded.dictionary.to_pylist(), rows, strict=True))
 
 
 def random_parts(codes: np.ndarray, seed: int) -> dict[str, np.ndarray]:
@@ -217,8 +203,8 @@ def _named_columns(data: Any) -> dict[str, Any]:
     return {str(getattr(data, "name", None) or "sensitive_feature"): data}
 
 
-def _coded(values: Any, name: str, part: str, num_rows: int | None = None) -> Coded:
-    """Return a column as texts and their codes; every row must have a value."""
+def _texts(values: Any, name: str, part: str, num_rows: int | None = None) -> pa.Array:
+    """Return a column as texts; every row must have a value."""
     argument = "tasks" if part == "task" else "sensitive_features"
     if isinstance(values, str) or not hasattr(values, "__len__"):
         raise FFMLError(f"{argument} must hold one value per row, got {values!r}")
@@ -231,8 +217,7 @@ def _coded(values: Any, name: str, part: str, num_rows: int | None = None) -> Co
         raise FFMLError(
             f"{argument} has no value in {found.null_count} rows; fill them in or leave them out"
         )
-    encoded = found.dictionary_encode()
-    return Coded(encoded.dictionary.to_pylist(), np.asarray(encoded.indices))
+    return found
 
 
 def _list(names: Any) -> str:

@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ffml.base import FFMLError, InputDriftWarning, Schema, SensitiveColumn, Task
 from ffml.estimator import _inputs as inputs
-from ffml.online.drift import drift_words
+from ffml.online.drift import InputWatch, drift_words
 from ffml.tables import Preprocessor, as_table, num_missing, refuse_sparse, with_memberships
+from ffml.tables.scaling import RunningScaler
 
 if TYPE_CHECKING:
     from ffml.online.decide import Rule
@@ -61,17 +62,12 @@ class Player(ClassifierMixin, BaseEstimator):
         """How rounds are played."""
         check_is_fitted(self, "_config")
         if "_loop" not in vars(self):
-            from ffml.estimator._loop import loop_of
+            from ffml.estimator._config import loop_of
 
             self._loop = loop_of(self._config, self.schema_)
         return self._loop
 
     # -- the parts of a round --------------------------------------------------------------------
-
-    def _configure(self) -> "RunConfig":
-        from ffml.estimator._loop import configure
-
-        return configure(self.get_params(deep=False))
 
     def _table(self, X: Any, reset: bool) -> Any:
         """Check the features' number, names and order; data frames keep their categories."""
@@ -95,7 +91,7 @@ class Player(ClassifierMixin, BaseEstimator):
                 warnings.warn(
                     f"{name!r} is a feature and a sensitive feature, so that the model decides by "
                     "it; drop it from X",
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         return inputs.sensitive_columns(found, groups)
 
@@ -103,23 +99,31 @@ class Player(ClassifierMixin, BaseEstimator):
         self,
         config: "RunConfig",
         table: Any,
-        outcomes: np.ndarray,
-        columns: tuple[SensitiveColumn, ...],
+        y: Any,
+        classes: np.ndarray,
+        sensitive_features: Any,
+        groups: Any = None,
         tasks: np.ndarray | None = None,
-        label: Any = None,
     ) -> None:
         """Begin a stream that has no rounds yet."""
-        from ffml.estimator._loop import loop_of, new_state
+        from ffml.estimator._config import loop_of
         from ffml.estimator._runs import data_document
+        from ffml.online.loop import start
 
+        columns = self._columns(config, sensitive_features, len(table), groups)
+        label = getattr(y, "name", None)
+        outcomes = inputs.favourable_last(
+            classes, self.positive, bool(config.asked), str(label or "y")
+        )
         preprocessor = Preprocessor.fit(table, tasks)
         names, categories = preprocessor.features, preprocessor.categories
         schema = Schema(names, columns, str(label or "label"), categories=categories)
         schema = schema.with_known_groups() if config.decide_with_groups else schema
         self._loop = loop_of(config, schema)
-        self.state_ = new_state(self._loop, preprocessor)
+        scaler, watch = RunningScaler.empty(preprocessor.scaled), InputWatch.of(preprocessor)
+        self.state_ = start(self._loop, scaler, watch)
         self.__dict__.pop("_rule", None)  # of an earlier fit: unfitted until this one is done
-        self._config, self._outcomes, self.classes_ = config, outcomes, np.sort(outcomes)
+        self._config, self._outcomes, self.classes_ = config, outcomes, classes
         self.preprocessor_, self.schema_ = preprocessor, schema
         self.rounds_: list[Round] = []
         self._played, self._saved = [], {}

@@ -11,7 +11,7 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Stream
 from ffml.border import public_address as public
-from ffml.estimator._loop import parameters_of
+from ffml.estimator._config import parameters_of
 from ffml.recipe.build import Experiment
 from ffml.recipe.saved import config_document
 from ffml.recipe.schemas import schema_document
@@ -146,7 +146,7 @@ def _rounds_there(model: "FairMetaClassifier", store: Store) -> int:
 
 def _checksum(store: Store) -> str:
     """Return what names the newest state of a ledger; nothing before the first."""
-    newest = store.latest_version()
+    newest = store.version()
     return "" if newest is None else newest.checksum
 
 

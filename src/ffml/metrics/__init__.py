@@ -49,7 +49,6 @@ from ffml.metrics._statistics import (
     GapStatistics,
     RatioStatistics,
     gap_statistics,
-    largest_gap,
     ratio_statistics,
 )
 from ffml.metrics.labels import LabelShares, label_shares
@@ -98,7 +97,6 @@ __all__ = [
     "judge",
     "label_shares",
     "labelled",
-    "largest_gap",
     "long_run_weights",
     "noise_ceilings",
     "ratio_statistics",

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+TAIL = 0.025  # on either side of a 95 % interval
 MIN_TASKS = 5  # as many independent tasks as an interval needs
 _MIN_TOLD = 2.5  # and as many by which Student's t goes
 _LARGEST_CORRELATION = 0.98

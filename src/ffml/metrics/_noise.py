@@ -3,6 +3,7 @@
 import numpy as np
 
 from ffml.base import FFMLError
+from ffml.metrics._intervals import TAIL
 from ffml.metrics.rates import (
     METRICS,
     demographic_parity_ratio,
@@ -41,10 +42,8 @@ def noise_ceilings(table: np.ndarray, num_draws: int = 1000) -> dict[str, float]
     }
 
 
-def bootstrap_intervals(
-    table: np.ndarray, level: float = 0.95, num_draws: int = 1000
-) -> dict[str, tuple[float, float]]:
-    """Return percentile intervals over resamples of the rows.
+def bootstrap_intervals(table: np.ndarray, num_draws: int = 1000) -> dict[str, tuple[float, float]]:
+    """Return 95 % percentile intervals over resamples of the rows.
 
     A resample without one of the table's groups compares other groups: it is undefined for the
     fairness metrics. Undefined resamples are left out; if they are more than half, so is the
@@ -56,19 +55,16 @@ def bootstrap_intervals(
     [0.6, 0.8]
     """
     _check_draws(num_draws)
-    if not 0 < level < 1:
-        raise FFMLError(f"level must lie between 0 and 1, got {level}: use 0.95 for 95 %")
     shares = table.ravel() / max(table.sum(), 1)
     flat = np.random.default_rng(_SEED).multinomial(table.sum(), shares, size=num_draws)
     draws = _draws_first(flat.T.reshape(*table.shape, num_draws))
     same_groups = (has_rows(draws) == has_rows(table)).all(-1)
-    tails = ((1 - level) / 2, (1 + level) / 2)
     intervals = {}
     for name in ("dp", "eo", "disc", "accuracy", "balanced_accuracy"):
         values = METRICS[name](draws)
         defined = values[~np.isnan(values) & (same_groups | name.endswith("accuracy"))]
         enough = 2 * defined.size >= num_draws
-        low, high = np.quantile(defined, tails) if enough else (np.nan, np.nan)
+        low, high = np.quantile(defined, (TAIL, 1 - TAIL)) if enough else (np.nan, np.nan)
         intervals[name] = (float(low), float(high))
     return intervals
 

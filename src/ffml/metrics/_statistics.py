@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ffml.base import FFMLError
 from ffml.metrics._gaps import (
     RoundGaps,
     comparisons,
@@ -18,7 +17,15 @@ from ffml.metrics._gaps import (
     side_counts,
     typical_weights,
 )
-from ffml.metrics._intervals import NOTHING, Estimate, Spread, estimate, spread, square_bounds
+from ffml.metrics._intervals import (
+    NOTHING,
+    TAIL,
+    Estimate,
+    Spread,
+    estimate,
+    spread,
+    square_bounds,
+)
 
 
 class Typical(NamedTuple):
@@ -98,16 +105,14 @@ def gap_statistics(
     tables: np.ndarray,
     group_names: Sequence[str] | None = None,
     notion: str = "demographic-parity",
-    level: float = 0.95,
     by_task: bool = True,
 ) -> list[GapStatistics]:
-    """Return the pooled, the typical and the long-run gap of any two groups, with intervals.
+    """Return the pooled, the typical and the long-run gap of any two groups, with 95 % intervals.
 
     Args:
         tables: ``(T, k, labels, 2)`` counts of T rounds.
         group_names: of the k groups.
-        notion: one of `NOTIONS`: demographic-parity, equal-opportunity or equalized-odds.
-        level: of the intervals, each for itself.
+        notion: one of `NOTIONS`.
         by_task: intervals are about tasks to come. False: about more people of those that were.
 
     >>> round_ = np.array([[[3000, 1000], [1000, 1000]], [[2000, 1000], [500, 1500]]])
@@ -115,11 +120,11 @@ def gap_statistics(
     >>> found.comparison, round(found.typical, 2), round(abs(found.long_run), 2), found.rounds
     ('M against F', 0.17, 0.0, 2)
     """
-    tail, found = _tail(level), []
+    found = []
     for one in compared(tables, group_names, notion):
         numbers: list[float] = []
         for part in (one.pooled, one.typical, one.long_run):
-            numbers += [part.value, *np.clip(part.ends(tail, by_task), -1, 1).tolist()]
+            numbers += [part.value, *np.clip(part.ends(TAIL, by_task), -1, 1).tolist()]
         found.append(GapStatistics._make([one.name, *numbers, one.rounds]))
     return found
 
@@ -128,29 +133,19 @@ def ratio_statistics(
     tables: np.ndarray,
     group_names: Sequence[str] | None = None,
     notion: str = "demographic-parity",
-    level: float = 0.95,
     by_task: bool = True,
 ) -> list[RatioStatistics]:
-    """Return the ratio of pooled rates of any two groups, with intervals as `gap_statistics`.
+    """Return the ratio of pooled rates of any two groups, as `gap_statistics` does gaps.
 
     >>> round_ = np.array([[[4000, 1000], [3000, 2000]], [[3500, 1500], [3000, 2000]]])
     >>> (found,) = ratio_statistics(np.stack([round_] * 12), ["F", "M"])
     >>> found.comparison, round(found.ratio, 3), round(found.low, 2), round(found.high, 2)
     ('M against F', 0.857, 0.85, 0.87)
     """
-    tail = _tail(level)
     return [
-        RatioStatistics(one.name, one.ratio.value, *one.ratio.ends(tail, by_task), one.rounds)
+        RatioStatistics(one.name, one.ratio.value, *one.ratio.ends(TAIL, by_task), one.rounds)
         for one in compared(tables, group_names, notion)
     ]
-
-
-def largest_gap(found: Sequence[GapStatistics]) -> GapStatistics:
-    """Return the comparison with the largest typical gap (the long-run one decides a tie)."""
-    if not found:
-        raise FFMLError("largest_gap needs at least one comparison")
-    sizes = [np.nan_to_num([s.typical, abs(s.long_run)], nan=-1.0).tolist() for s in found]
-    return found[max(range(len(found)), key=sizes.__getitem__)]
 
 
 def compared(tables: np.ndarray, group_names: Sequence[str] | None, notion: str) -> list[Compared]:
@@ -233,9 +228,3 @@ def _typical(gaps: RoundGaps) -> Typical:
 
 def _shares(weights: np.ndarray) -> np.ndarray:
     return weights / weights.sum()
-
-
-def _tail(level: float) -> float:
-    if not 0 < level < 1:
-        raise FFMLError(f"level must lie between 0 and 1, got {level}: use 0.95 for 95 %")
-    return (1 - level) / 2

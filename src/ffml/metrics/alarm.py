@@ -119,9 +119,8 @@ def alarm_sentence(found: Mapping[str, Any], bound: str) -> str:
             f"No alarm so far, however often one looks: evidence that a task broke {bound} is at"
             f" most {evidence} ({whom}), and an alarm takes {needed}."
         )
-    rate = "higher" if found["higher"] else "lower"
+    above = whom.replace(" against ", " above " if found["higher"] else " below ", 1)
     return (
         f"Alarm in round {found['round']} ({found['task']}): up to then some task broke {bound}"
-        f" ({whom}, the first with the {rate} rate; evidence {evidence}, an alarm takes {needed})."
-        " It stands, however often one looks."
+        f" ({above}; evidence {evidence}, an alarm takes {needed}), and it stands."
     )

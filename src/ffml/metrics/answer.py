@@ -23,7 +23,7 @@ from ffml.metrics.facts import (
     people_facts,
     share,
 )
-from ffml.metrics.labels import SELECTIVE_WORDS, why_unmeasured
+from ffml.metrics.labels import UNMEASURABLE_WORDS, any_unmeasured, blinded, selection
 from ffml.metrics.rates import labelled
 from ffml.metrics.verdict import Evidence, Interval, more_people, verdict
 
@@ -67,18 +67,23 @@ def answer(
     shown = [(n, bound) for n, bound in asked if n in NOTIONS] or [("demographic-parity", None)]
     first = tables[columns[0].name]  # every column counts the same people
     names = [str(t + 1) for t in range(len(first))] if tasks is None else list(tasks)
+    why = any_unmeasured(tables[c.name] for c in columns)
+    selected = [selection(tables[c.name], c.name, c.groups) for c in columns]
+    if why in UNMEASURABLE_WORDS:
+        tables = {c.name: blinded(tables[c.name]) for c in columns}
     alarms = column_alarms(tables, columns, shown)
     found = {n: [compared_groups(tables[c.name], c, n) for c in columns] for n, _ in shown}
     count = sum(_rule.num_comparisons(len(g.names), n) for n, gs in found.items() for g in gs)
     raised = list(raised)
-    return people_facts(first) | {
+    return people_facts(first, why) | {
+        "selected": next((one._asdict() for one in selected if one), None),
         "favourable": favourable,
         "policy": policy,
         "by_task": by_task,
-        "now": _now(tables, columns, shown, names),
+        "now": _now(first, tables, columns, shown, names),
         "notions": [
             _notion(
-                [_column(groups, n, count, by_task) for groups in found[n]],
+                [_column(groups, n, count, by_task, why) for groups in found[n]],
                 n,
                 bound,
                 notion_alarm(alarms, n, names, raised),
@@ -90,14 +95,18 @@ def answer(
 
 
 def _now(
-    tables: Tables, columns: Sequence[SensitiveColumn], asked: Asked, names: Sequence[str]
+    everybody: np.ndarray,
+    tables: Tables,
+    columns: Sequence[SensitiveColumn],
+    asked: Asked,
+    names: Sequence[str],
 ) -> dict[str, Any] | None:
-    """Return the facts of the newest round in which people were decided about."""
-    decided = np.flatnonzero(tables[columns[0].name].any((1, 2, 3)))
+    """Return the facts of the newest round in which somebody was decided about."""
+    decided = np.flatnonzero(everybody.any((1, 2, 3)))
     if not len(decided):
         return None
     at = int(decided[-1])
-    newest = tables[columns[0].name][at]
+    newest = everybody[at]
     return {
         "round": at + 1,
         "task": names[at],
@@ -118,10 +127,10 @@ def _newest(tables: np.ndarray, column: SensitiveColumn, notion: str) -> list[di
     return group_facts(tables[:, present], column.name, names, notion)
 
 
-def _column(groups: Groups, notion: str, count: int, by_task: bool) -> dict[str, Any]:
+def _column(groups: Groups, notion: str, count: int, by_task: bool, why: str) -> dict[str, Any]:
     """Return facts, gaps and ratios of a column: the largest difference of any two groups."""
     tables, names = groups.tables, groups.names
-    unknown = why_unmeasured(tables) if needs_labels(notion) else ""
+    unknown = why if needs_labels(notion) else ""
     reasons = undefined_reasons(tables.sum(0), names)
     part = compared_share(tables)
     return {
@@ -158,7 +167,7 @@ def _notion(
             to_come=Interval(to_come["low"], to_come["high"]),
             typical=max((_typical_without(column, bound) for column in columns), default=0.0),
             alarm=alarm is not None and alarm["round"] is not None,
-            measurable=why != SELECTIVE_WORDS,
+            measurable=why not in UNMEASURABLE_WORDS,
         )
     )
     people = max((sum(group["people"] for group in one["groups"]) for one in facts), default=0)

@@ -4,19 +4,17 @@ The impact ratio is a group's rate over the highest rate of a group that is larg
 compared. The smallest of them is the ratio of `ffml.metrics.answer`: one number for one question.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ffml.base import SensitiveColumn
-from ffml.metrics import group_rows, ratio_statistics
 from ffml.metrics._gaps import pairs
+from ffml.metrics._judgement import group_rows
+from ffml.metrics._statistics import ratio_statistics
 from ffml.metrics.facts import compared_groups
 from ffml.metrics.labels import measurable
 from ffml.metrics.rates import divide
-
-FOUR_FIFTHS = 0.8  # the ratio that the United States' Uniform Guidelines speak of
 
 
 def by_group(tables: np.ndarray, column: SensitiveColumn) -> list[dict[str, Any]]:
@@ -36,43 +34,37 @@ def by_group(tables: np.ndarray, column: SensitiveColumn) -> list[dict[str, Any]
     """
     large = compared_groups(tables, column).names
     rows = [
-        _renamed(row) | _errors(row) | {"small": row["group"] not in large}
+        _record(row, row["group"] not in large)
         for row in group_rows(measurable(tables).sum(0), column.groups)
         if row["n"]
     ]
-    compared = [row for row in rows if not row["small"]]
-    highest = max(compared, key=lambda row: row["rate"])["group"]
+    highest = max((row for row in rows if not row["small"]), key=lambda row: row["rate"])["group"]
     ratios = _ratios(tables, column.groups, highest)
     found = [row | ratios[row["group"]] | {"reference": row["group"] == highest} for row in rows]
     return sorted(found, key=lambda row: (row["small"], np.nan_to_num(row["impact_ratio"], nan=9)))
 
 
-def _renamed(row: dict[str, Any]) -> dict[str, Any]:
+def _record(row: dict[str, Any], small: bool) -> dict[str, Any]:
+    """Name a group's counts and rates as people do, and add the errors that follow from them."""
     names = {"n": "people", "n_selected": "selected", "selection_rate": "rate"}
-    return {names.get(name, name): value for name, value in row.items()}
-
-
-def _errors(row: dict[str, Any]) -> dict[str, float]:
-    """Return what follows from a group's rates and counts."""
     chosen = row["n_selected_label_0"] + row["n_selected_label_1"]
-    measured = np.isfinite(row["accuracy"])
-    return {
+    known = chosen if np.isfinite(row["accuracy"]) else 0
+    return {names.get(name, name): value for name, value in row.items()} | {
+        "small": small,
         "false_negative_rate": 1 - row["true_positive_rate"],
-        "precision": float(divide(np.float64(row["n_selected_label_1"]), np.float64(chosen)))
-        if measured
-        else np.nan,
+        "precision": float(divide(np.float64(row["n_selected_label_1"]), np.float64(known))),
     }
 
 
-def _ratios(tables: np.ndarray, names: Sequence[str], highest: str) -> dict[str, dict[str, float]]:
-    """Return each group's rate over the highest one, with its interval."""
+def _ratios(tables: np.ndarray, names: tuple[str, ...], highest: str) -> dict[str, dict[str, Any]]:
+    """Return each group's rate over that of the highest, with its interval."""
     rates = divide(tables[..., 1].sum((0, 2)), tables.sum((0, 2, 3)))
     told = ratio_statistics(tables, names, by_task=False)
     two = zip(*pairs(len(names)), strict=True)
     place = {frozenset((names[a], names[b])): one for (a, b), one in zip(two, told, strict=True)}
     found = {}
     for name, rate in zip(names, rates, strict=True):
-        ratio = float(divide(rate, rates[list(names).index(highest)]))
+        ratio = float(divide(rate, rates[names.index(highest)]))
         one = place.get(frozenset((name, highest)))
         ends = (one.low, one.high) if one and ratio <= 1 else (np.nan, np.nan)
         found[name] = {"impact_ratio": ratio, "impact_low": ends[0], "impact_high": ends[1]}

@@ -40,9 +40,9 @@ def compared_groups(
     return Groups(column.name, tables[:, kept], tuple(column.groups[i] for i in kept), tuple(small))
 
 
-def people_facts(tables: np.ndarray) -> dict[str, Any]:
-    """Count everybody, and say how often decisions were right where that can be measured."""
-    pooled, shares, why = tables.sum(0), label_shares(tables), why_unmeasured(tables)
+def people_facts(tables: np.ndarray, why: str = "") -> dict[str, Any]:
+    """Count everybody, and say how often decisions were right unless that cannot be measured."""
+    pooled, shares = tables.sum(0), label_shares(tables)
     known = labelled(pooled)
     return {
         "people": shares.people,

@@ -1,21 +1,33 @@
-"""Who has a label, and whether that depends on what was decided about them.
+"""Who has a label, and whether that depends on the decision, or on who somebody is.
 
 Where labels are known of approved people only (or nearly so), nobody knows whom of the refused the
 decision wronged: accuracy, rates by label and calibration cannot be measured. Among those with a
 label everybody was approved, so every true positive rate would read 1.
+
+Labels may also be those of people whom somebody else approved before. That decision is in no
+column, but it leaves a trace: in the tasks that lack some labels, groups have them unequally often,
+or those decided one way now do, since both decisions look at the same inputs. `selection` tells it
+by a gap of `APART` or more between the shares that have a label, within tasks, that is `SURE` times
+its standard error. What such labels say of true positive rates holds for nobody but their owners.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ffml.metrics.phrases import were_decided
+from ffml.metrics._statistics import compared
+from ffml.metrics.phrases import decided
 from ffml.metrics.rates import UNKNOWN
 
 MIN_LABELS = 20  # fewer tell little about who gets a label
 SELECTIVE = 0.1  # labels are selective if one decision has less than this part of the other's share
 NO_LABELS = "no labels yet"
 SELECTIVE_WORDS = "labels depend on the decision"
+SELECTED_WORDS = "whose labels are known was selected before"
+UNMEASURABLE_WORDS = (SELECTIVE_WORDS, SELECTED_WORDS)
+APART = 0.1  # gap between shares with a label, from which on labels may be selected
+SURE = 4.0  # and as many standard errors
 
 
 class LabelShares(NamedTuple):
@@ -58,21 +70,74 @@ def _selective(labelled: np.ndarray, decided: np.ndarray) -> bool:
     return bool(low == 0 or (low < SELECTIVE * high and labelled.max() >= MIN_LABELS))
 
 
+class Selection(NamedTuple):
+    """Between whom the shares with a label are furthest apart, beyond chance."""
+
+    by: str  # "decision", or the column's name
+    higher: str  # who has labels more often; of decisions "1" or "0"
+    lower: str
+    gap: float  # between the shares with a label, within tasks
+
+
+def selection(
+    tables: np.ndarray, column: str = "group", names: Sequence[str] | None = None
+) -> Selection | None:
+    """Tell whether labels are of people whom somebody selected before; None if nothing shows it.
+
+    Args:
+        tables: ``(T, k, 3, 2)`` counts of T tasks.
+        column: the protected one.
+        names: of its groups.
+
+    >>> half = [[[30, 20], [20, 30], [0, 0]], [[15, 10], [10, 15], [25, 25]]]
+    >>> selection(np.array([half] * 4), "sex", ["M", "F"])
+    Selection(by='sex', higher='M', lower='F', gap=0.5)
+    """
+    there = tables[:, :, :UNKNOWN].sum(2)  # (T, k, decision)
+    counts = np.stack([tables[:, :, UNKNOWN:].sum(2), there], -1)  # (T, k, decision, has a label)
+    some = np.all(counts.any((1, 2)), axis=1)  # tasks that lack labels, but not all of them
+    found = []
+    for by, own, part in (
+        (column, names, counts[some].sum(2)),
+        ("decision", ["0", "1"], counts[some].sum(1)),
+    ):
+        for one in compared(part[:, :, None], own, "demographic-parity") if some.any() else ():
+            gap, error = one.by_people.value, one.by_people.chance
+            if abs(gap) >= max(APART, SURE * error):  # NaN is not
+                first, _, second = one.name.partition(" against ")
+                higher, lower = (first, second) if gap > 0 else (second, first)
+                found.append(Selection(by, higher, lower, abs(gap)))
+    return max(found, key=lambda one: one.gap, default=None)
+
+
 def why_unmeasured(tables: np.ndarray) -> str:
-    """Say in a few words why nothing that needs labels can be measured; empty if it can."""
-    found = label_shares(tables)
-    if not found.labelled:
-        return NO_LABELS if found.people else "no rows"
-    return SELECTIVE_WORDS if found.selective else ""
+    """Say in a few words why nothing that needs labels can be measured; empty if it can.
+
+    Counts of one round, ``(k, 3, 2)``, tell only whether labels depend on the decision.
+    """
+    shares = label_shares(tables)
+    if not shares.labelled:
+        return NO_LABELS if shares.people else "no rows"
+    if shares.selective:
+        return SELECTIVE_WORDS
+    return SELECTED_WORDS if tables.ndim > 3 and selection(tables) else ""
+
+
+def any_unmeasured(several: Iterable[np.ndarray]) -> str:
+    """Say why nothing that needs labels can be measured, by the counts of several columns."""
+    return next(filter(None, map(why_unmeasured, several)), "")
 
 
 def measurable(tables: np.ndarray) -> np.ndarray:
-    """Return the counts as if nobody had a label, if labels depend on the decision.
+    """Return the counts as if nobody had a label, if labels are of selected people.
 
     What needs labels is then undefined in all that is made of them, and the rest is as it was.
     """
-    if not label_shares(tables).selective:
-        return tables
+    return blinded(tables) if why_unmeasured(tables) in UNMEASURABLE_WORDS else tables
+
+
+def blinded(tables: np.ndarray) -> np.ndarray:
+    """Return the counts as if nobody had a label."""
     blind = np.zeros_like(tables)
     blind[..., UNKNOWN, :] = tables.sum(-2)
     return blind
@@ -86,7 +151,7 @@ def selective_sentence(found: LabelShares, favourable: str = "") -> str:
     opportunity, equalized odds and calibration cannot be measured: of the others nobody knows who
     was wronged.
     """
-    whom = were_decided(favourable).removeprefix("were ")
+    whom = decided(favourable)
     shares = (100 * (share or 0.0) for share in (found.if_positive, found.if_negative))
     positive, negative = (f"{share:.0f} %" for share in shares)
     fewer = f"those {whom}" if (found.if_positive or 0) < (found.if_negative or 0) else "the others"
@@ -94,4 +159,24 @@ def selective_sentence(found: LabelShares, favourable: str = "") -> str:
         f"Labels came for {positive} of those {whom} and {negative} of the others, so that"
         " accuracy, equal opportunity, equalized odds and calibration cannot be measured: of"
         f" {fewer} nobody knows who was wronged."
+    )
+
+
+def selected_sentence(found: Selection, favourable: str = "") -> str:
+    """Say what it means that people with a label were selected.
+
+    >>> print(selected_sentence(Selection("sex", "M", "F", 0.25)))
+    In the tasks that lack labels, M have one more often than F by 25 points (by sex), far beyond
+    chance: somebody selected before whose labels are known. So accuracy, equal opportunity,
+    equalized odds and calibration cannot be measured.
+    """
+    higher, lower, by = found.higher, found.lower, f" (by {found.by})"
+    if found.by == "decision":
+        ends = {"1": f"those {decided(favourable)}", "0": "the others"}
+        higher, lower, by = ends[higher], ends[lower], ""
+    return (
+        f"In the tasks that lack labels, {higher} have one more often than {lower} by"
+        f" {100 * found.gap:.0f} points{by}, far beyond chance: somebody selected before whose"
+        " labels are known. So accuracy, equal opportunity, equalized odds and calibration cannot"
+        " be measured."
     )

@@ -34,6 +34,15 @@ def were_decided(favourable: str) -> str:
     return f"were decided '{favourable}'" if favourable else "were decided favourably"
 
 
+def decided(favourable: str) -> str:
+    """Name the favourable decision.
+
+    >>> decided("approved"), decided("")
+    ('approved', 'decided favourably')
+    """
+    return were_decided(favourable).removeprefix("were ")
+
+
 def policy_words(policy: str, favourable: str) -> str:
     """Say who is decided favourably.
 
@@ -42,7 +51,7 @@ def policy_words(policy: str, favourable: str) -> str:
     >>> policy_words("cost=5", "approved")
     'somebody wrongly not approved costs as much as 5 wrongly approved'
     """
-    whom = were_decided(favourable).removeprefix("were ")
+    whom = decided(favourable)
     name, _, number = policy.partition("=")
     if name in ("approve", "cost"):
         value = float(number)
@@ -117,6 +126,15 @@ def in_points(value: float | None) -> str:
     ('7.1', '–')
     """
     return f"{100 * value:.1f}".replace("-", "−") if known(value) else UNDEFINED
+
+
+def rate(value: float | None) -> str:
+    """Write a share or a ratio with three decimals.
+
+    >>> rate(0.00098), rate(float("nan"))
+    ('0.001', '–')
+    """
+    return f"{value:.3f}" if known(value) else UNDEFINED
 
 
 def known(value: float | None) -> TypeGuard[float]:

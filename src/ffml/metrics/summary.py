@@ -1,9 +1,13 @@
-"""From the numbers of each round to the few that a table prints."""
+"""From the numbers of each round to the few that a table prints, and to what a column shows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+
+from ffml.base import SensitiveColumn
+from ffml.metrics._statistics import gap_statistics
+from ffml.metrics.rates import METRICS
 
 Round = Mapping[str, float | None]
 Rounds = TypeVar("Rounds", Sequence[Any], np.ndarray)
@@ -22,15 +26,13 @@ def summarise(rounds: Sequence[Round]) -> dict[str, Any]:
     """Average every column over all rounds, and over the last third of them.
 
     Args:
-        rounds: the values of rounds 1 … T (`ffml.metrics.Judgement.values`, ``loss``, ``dbc``,
-            ``n_validation``, …). NaN, None and a missing column all mean "undefined".
+        rounds: the values of rounds 1 … T. NaN, None and a missing column all mean "undefined".
 
     Returns:
-        ``{"all": summary, "last_third": summary}``, ready for JSON. A summary holds
-        ``num_rounds`` and, under ``columns``, for each column its mean and sample standard
-        deviation over the rounds where it is defined, and how many rounds those are. What cannot
-        be computed (a mean of nothing, a deviation of one value, an infinite loss) is None.
-        The mean of an interval's ends is their typical place, not an interval of the mean.
+        ``{"all": summary, "last_third": summary}``. A summary holds ``num_rounds`` and, under
+        ``columns``, for each column its mean and sample standard deviation over the rounds where
+        it is defined, and how many rounds those are. What cannot be computed is None. The mean of
+        an interval's ends is their typical place, not an interval of the mean.
 
     >>> summary = summarise([{"dp": 0.8}, {"dp": 0.6}, {"dp": float("nan")}])
     >>> {name: round(value, 2) for name, value in summary["all"]["columns"]["dp"].items()}
@@ -40,30 +42,66 @@ def summarise(rounds: Sequence[Round]) -> dict[str, Any]:
     """
     names = list(dict.fromkeys(name for values in rounds for name in values))
     return {
-        part: _summary(some, names)
+        part: {
+            "num_rounds": len(some),
+            "columns": {name: _average([values.get(name) for values in some]) for name in names},
+        }
         for part, some in (("all", rounds), ("last_third", last_third(rounds)))
     }
 
 
-def _summary(rounds: Sequence[Round], names: Sequence[str]) -> dict[str, Any]:
-    columns = {name: _column([values.get(name) for values in rounds]) for name in names}
-    return {"num_rounds": len(rounds), "columns": columns}
-
-
-def _column(values: Sequence[float | None]) -> dict[str, float | int | None]:
+def _average(values: Sequence[float | None]) -> dict[str, float | int | None]:
     numbers = np.array(values, dtype=float)  # None becomes NaN
     defined = numbers[~np.isnan(numbers)]
     with np.errstate(invalid="ignore", over="ignore"):  # an infinite loss has no deviation
         mean = defined.mean() if defined.size >= 1 else np.nan
         deviation = defined.std(ddof=1) if defined.size >= 2 else np.nan
     return {
-        "mean": _or_none(mean),
-        "std": _or_none(deviation),
+        "mean": float(mean) if np.isfinite(mean) else None,
+        "std": float(deviation) if np.isfinite(deviation) else None,
         "defined": int(defined.size),
         "undefined": int(numbers.size - defined.size),
     }
 
 
-def _or_none(number: float) -> float | None:
-    """Return a float that JSON can hold."""
-    return float(number) if np.isfinite(number) else None
+def column_summary(
+    tables: np.ndarray, ceilings: np.ndarray, column: SensitiveColumn
+) -> dict[str, Any]:
+    """Return what the rounds show of a column: ratios with their ceilings, and gaps.
+
+    Args:
+        tables: counts ``(T, k, 3, 2)`` of all rounds.
+        ceilings: noise ceilings of DP and EO ``(T, 2)``.
+        column: its name and groups.
+    """
+    rounds = tables.any((1, 2, 3))
+    judged = tables[rounds]
+    return {
+        "rounds": len(judged),
+        **{
+            name: _ratio(METRICS[name](judged), expected)
+            for name, expected in zip(("dp", "eo"), ceilings[rounds].T, strict=True)
+        },
+        "gaps": {
+            notion: [f._asdict() for f in gap_statistics(judged, column.groups, notion)]
+            for notion in ("demographic-parity", "equalized-odds")
+        },
+    }
+
+
+def _ratio(values: np.ndarray, ceilings: np.ndarray) -> dict[str, Any]:
+    """Average a ratio over the rounds where it is defined, and its ceiling likewise.
+
+    What it reaches of the ceiling is Σ ratio / Σ ceiling: the mean of such quotients flatters
+    uneven decisions on small tasks.
+    """
+    ratio = _average(values.tolist())
+    ceiling = _average(np.where(np.isnan(values), np.nan, ceilings).tolist())["mean"]
+    share = ratio["mean"] / ceiling if ratio["mean"] is not None and ceiling else None
+    return ratio | {"ceiling": ceiling, "of_ceiling": share}
+
+
+def typical_gap(notion: Mapping[str, Any]) -> float:
+    """Return the largest typical gap of an answer's columns."""
+    values = [column["typical"]["value"] for column in notion["columns"]]
+    return max(values, key=lambda value: np.nan_to_num(np.array(value, float), nan=-1))

@@ -13,7 +13,7 @@ For a notion and its bound there are three times:
 The verdict follows, the first that applies:
 
 - **not kept**: the alarm was raised, or one of the two intervals lies wholly beyond the bound;
-- **cannot be measured**: it needs labels, and who has one depends on the decision;
+- **cannot be measured**: it needs labels, and these are of selected people;
 - **kept**: the fact is within the bound, and so is all of the interval about tasks to come;
 - **kept so far**: the fact is within the bound, and so is all of the interval about more people of
   these tasks; of those to come it cannot be told. A typical gap without an interval is within the
@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 KEPT, SO_FAR, NOT_KEPT = "kept", "kept so far", "not kept"
 UNCLEAR, UNMEASURABLE = "cannot be told yet", "cannot be measured"
-VERDICTS = (NOT_KEPT, UNMEASURABLE, KEPT, SO_FAR, UNCLEAR)
+WORST_FIRST = (NOT_KEPT, UNMEASURABLE, UNCLEAR, SO_FAR, KEPT, None)  # None: nothing was asked
 MOST_TIMES = 100  # so many times more people are no help to anybody
 
 

@@ -1,4 +1,7 @@
-"""The answer in words, the same wherever it is said: terminal, report, card, gate and audit."""
+"""The answer in words, the same wherever it is said: terminal, report, card, gate and audit.
+
+`sentences` is all of it in short. `ffml.report.answer` says more.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,21 +10,47 @@ from ffml.base import Ratio
 from ffml.metrics._gaps import NOTIONS
 from ffml.metrics._intervals import MIN_TASKS
 from ffml.metrics.alarm import alarm_sentence
-from ffml.metrics.labels import SELECTIVE_WORDS, LabelShares, selective_sentence
 from ffml.metrics.phrases import (
-    UNDEFINED,
     asked_words,
     bound_of,
     hundred,
     in_points,
     known,
     limit_words,
-    percent,
-    policy_words,
     were_decided,
     whom_words,
 )
-from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR
+from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR, WORST_FIRST
+
+
+def sentences(answer: Mapping[str, Any], free: Mapping[str, Any] | None = None) -> list[str]:
+    """Say the answer in short: fact, verdict, an alarm, how often it was right, what is not known.
+
+    Args:
+        answer: see `ffml.metrics.answer.answer`.
+        free: numbers of the same learner without fairness, where they are known.
+    """
+    first, *others = sorted(answer["notions"], key=lambda one: WORST_FIRST.index(one["verdict"]))
+    said = verdict_sentences(answer, first)
+    for notion in others:
+        name = asked_words(notion["notion"], bound_of(notion))
+        told = notion["verdict"] or apart_words(notion["fact"], notion)
+        said.append(f"{name[:1].upper()}{name[1:]}: {told}.")
+    for name, most in answer["of_scores"]:
+        said.append(f"{asked_words(name, most)} is about scores; the rates are of decisions.")
+    said.append(outcome_sentence(answer, free))
+    return [*said, *filter(None, [unknown_sentence(answer)])]
+
+
+def verdict_sentences(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> list[str]:
+    """Say the fact, the verdict, and an alarm that was raised."""
+    said = [fact_sentence(answer, notion)]
+    if notion["verdict"] is not None:
+        said.append(rule_sentence(answer, notion))
+    alarm = notion["alarm"]
+    if alarm is not None and alarm["round"] is not None:
+        said.append(alarm_sentence(alarm, limit_words(notion)))
+    return said
 
 
 def rates_words(fact: Mapping[str, Any], favourable: str) -> str:
@@ -71,10 +100,16 @@ def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
         whose = "in these tasks and in those to come" if answer["by_task"] else here
         return f"Kept: {whose}, {_within(notion, rule)}."
     if verdict == SO_FAR:
-        told = f"Kept so far: {here}, {_within(notion, rule['so_far'])}."
-        return f"{told} Of tasks to come it cannot be told yet: {_why_unclear(notion, rule)}."
+        more = rule["more_people"]
+        why = f"about {more:,} more people would tell" if more else ""
+        why = why if known(rule["high"]) else _TAKES_TASKS
+        told = f"Kept so far: {here}, {_within(notion, rule['so_far'])}"
+        return f"{told}; of tasks to come it cannot be told yet{f' ({why})' if why else ''}."
     why = _why_unclear(notion, rule["so_far"], f"{here}, ", _is_beyond(notion))
     return f"Whether the rule behind it keeps {limit} {verdict}: {why}."
+
+
+_TAKES_TASKS = f"that takes {MIN_TASKS} tasks or more, none with most of the people"
 
 
 def _within(notion: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
@@ -90,17 +125,12 @@ def _why_not(notion: Mapping[str, Any], here: str) -> str:
     """Name the first ground that there is."""
     rule, by_ratio = notion["rule"], notion.get("min_ratio") is not None
     most = 1 - notion["min_ratio"] if by_ratio else notion["max_gap"]
-    for low, whose in (
-        (rule["so_far"]["low"], here),
-        (rule["low"], "in tasks to come"),
-    ):
+    for low, whose in ((rule["so_far"]["low"], here), (rule["low"], "in tasks to come")):
         if known(low) and low > most:
             gap = f"the gap is at least {in_points(low)} points"
             ratio = f"the lowest rate is at most {in_points(1 - low)} % of the highest"
             return f"{whose}, {ratio if by_ratio else gap} with 95 % confidence"
-    alarm = notion["alarm"]
-    whom = f"{alarm['column']}: {alarm['comparison']}"
-    return f"task {alarm['task']} or one before it broke {limit_words(notion)} ({whom})"
+    return "the alarm was raised"
 
 
 def _is_beyond(notion: Mapping[str, Any]) -> bool:
@@ -118,10 +148,7 @@ def _why_unclear(
     if notion["unmeasured"]:
         return str(notion["unmeasured"])
     if not known(interval["high"]):
-        return (
-            f"that takes {MIN_TASKS} tasks or more, none with most of the people, that do not"
-            " merely go on as the one before"
-        )
+        return _TAKES_TASKS
     said, more = whose + _within(notion, interval), interval["more_people"]
     if more:
         return f"{said}; for {limit_words(notion)}, about {more:,} more people"
@@ -136,6 +163,37 @@ def _why_unclear(
 def _is_told(notion: Mapping[str, Any], interval: Mapping[str, Any]) -> bool:
     least = notion.get("min_ratio")
     return bool(interval["high"] <= (notion["max_gap"] if least is None else 1 - least))
+
+
+def outcome_sentence(answer: Mapping[str, Any], free: Mapping[str, Any] | None = None) -> str:
+    """Say how many were decided favourably and how often that was right, beside the data."""
+    said = f"{hundred(answer['positive_share'])} {were_decided(answer['favourable'])}"
+    if known(answer["label_share"]):
+        said += f" ({in_points(answer['label_share'])} by the labels)"
+    if answer["unmeasured"]:
+        return f"{said}; how many decisions were right cannot be measured: {answer['unmeasured']}."
+    beside = f"{in_points(answer['constant_accuracy'])} by one decision for everybody"
+    if free and known(free["accuracy"]):
+        beside = f"{in_points(free['accuracy'])} without fairness, {beside}"
+    whose = " with a label" if answer["labelled"] < answer["people"] else ""
+    return f"{said}; {hundred(answer['accuracy'])} decisions{whose} were right ({beside})."
+
+
+def unknown_sentence(answer: Mapping[str, Any]) -> str:
+    """Say what is not known: labels, and whom nobody could be compared with; empty if all is."""
+    missing = answer["people"] - answer["labelled"]
+    parts = [f"the labels of {_people(missing)}"] if missing else []
+    columns = {one["column"]: one for notion in answer["notions"] for one in notion["columns"]}
+    for name, column in columns.items():
+        if column["small"]:
+            parts.append(f"rates of groups too small to tell ({', '.join(column['small'])})")
+        share = column["compared_share"]
+        if answer["by_task"] and share < 0.95:
+            parts.append(
+                f"gaps within tasks for {100 * (1 - share):.0f} % of the people, who met no other"
+                f" group by {name}"
+            )
+    return f"Not known: {'; '.join(parts)}." if parts else ""
 
 
 def compared_sentences(notion: Mapping[str, Any], by_task: bool) -> list[str]:
@@ -155,124 +213,8 @@ def compared_sentences(notion: Mapping[str, Any], by_task: bool) -> list[str]:
     return found
 
 
-def within_tasks_sentence(column: Mapping[str, Any]) -> str:
-    """Say how far apart groups are within tasks; empty where nobody can be compared there."""
-    long_run, typical = column["long_run"], column["typical"]
-    if not known(long_run["value"]):
-        return ""
-    direction = f"{long_run['higher']} above {long_run['lower']}"
-    text = (
-        f"Within tasks by {column['column']}, {direction}: a long-run gap of {gap_words(long_run)}"
-    )
-    if not known(typical["value"]):
-        return f"{text}."
-    size = f"of {gap_words(typical)}"
-    if typical["value"] == 0:  # on few rows that is not the absence of a gap
-        most = f", which leaves room for {in_points(typical['high'])} points"
-        size = "that cannot be told from chance" + (most if known(typical["high"]) else "")
-    return f"{text}, and a typical gap {size}."
-
-
-def gap_words(gap: Mapping[str, Any]) -> str:
-    """Write a gap with the interval of the rule.
-
-    >>> gap_words({"value": 0.011, "low": 0.0, "high": 0.03})
-    '1.1 points (95 % interval 0.0 to 3.0)'
-    """
-    ends = f" (95 % interval {in_points(gap['low'])} to {in_points(gap['high'])})"
-    return f"{in_points(gap['value'])} points" + (ends if known(gap["high"]) else "")
-
-
-def labels_sentence(answer: Mapping[str, Any]) -> str:
-    """Say what missing labels mean; empty where all are there."""
-    if answer["unmeasured"] == SELECTIVE_WORDS:
-        return selective_sentence(LabelShares(**answer["labels"]), answer["favourable"])
-    missing = answer["people"] - answer["labelled"]
-    if not missing:
-        return ""
-    return (
-        f"{missing:,} of {_people(answer['people'])} have no label yet: they count wherever no"
-        " label is needed."
-    )
-
-
-def policy_sentence(answer: Mapping[str, Any]) -> str:
-    """Say who was to be decided favourably, how many were, and of how many labels are so."""
-    favourable, rests = answer["favourable"], ""
-    shares = f"{hundred(answer['positive_share'])} {were_decided(favourable)}"
-    if known(answer["label_share"]):
-        shares += f", and {hundred(answer['label_share'])} labels were so"
-    if not answer["policy"]:
-        return f"{shares}."
-    if answer["unmeasured"] == SELECTIVE_WORDS and answer["policy"] in ("labels", "balanced"):
-        rests = (
-            " How many that are rests on labels that depend on the decision; `--approve` says it"
-            " outright."
-        )
-    return f"Policy: {policy_words(answer['policy'], favourable)}. {shares}.{rests}"
-
-
-def right_sentence(answer: Mapping[str, Any]) -> str:
-    """Say how often decisions were right, among those with a label."""
-    if answer["unmeasured"]:
-        return f"Accuracy cannot be measured: {answer['unmeasured']}."
-    accuracy, balanced = (answer[name] for name in ("accuracy", "balanced_accuracy"))
-    decided, wrong = were_decided(answer["favourable"]), answer["wrong"]
-    return (
-        f"Accuracy {_rate(accuracy)}, balanced accuracy {_rate(balanced)} among the"
-        f" {answer['labelled']:,} with a label: {hundred(wrong['positive'])} {decided} wrongly,"
-        f" {hundred(wrong['negative'])} wrongly not.{_constant(answer)}"
-    )
-
-
-def _constant(answer: Mapping[str, Any]) -> str:
-    """Say how often one decision for everybody would be right, where that is more often."""
-    best, accuracy = answer["constant_accuracy"], answer["accuracy"]
-    if not known(best) or not known(accuracy) or best <= accuracy:
-        return ""
-    decided = were_decided(answer["favourable"]).removeprefix("were ")
-    which = decided if answer["label_share"] > 0.5 else f"not {decided}"
-    return (
-        f" One decision for everybody ({which}) would be right more often: accuracy {best:.3f};"
-        " `--threshold accuracy` asks for the fewest errors."
-    )
-
-
-def extremes_sentence(answer: Mapping[str, Any]) -> str:
-    """Say that fairness went by groups more than by probabilities, where it did; empty if not."""
-    found = answer.get("extremes")
-    if not found:
-        return ""
-    decided = were_decided(answer["favourable"]).removeprefix("were ")
-    lowest, highest, low, high = (
-        percent(found[name]) for name in ("lowest_approved", "highest_refused", "low", "high")
-    )
-    return (
-        f"To keep the gap without knowing groups, somebody with a probability of {lowest} was"
-        f" {decided} and somebody with {highest} was not; of the newest {found['people']:,} people,"
-        f" {found['approved_below']:,} below {low} were, and {found['refused_above']:,} above"
-        f" {high} were not. A wider gap, groups known at the decision (--decide-with-groups, where"
-        " lawful) or more columns make this milder."
-    )
-
-
-def notion_sentences(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> list[str]:
-    """Say all of a notion: fact, verdict, who was compared, within tasks, and the alarm."""
-    said = [fact_sentence(answer, notion)]
-    if notion["verdict"] is not None:
-        said.append(rule_sentence(answer, notion))
-    if notion["fact"] is None:
-        return said
-    said += compared_sentences(notion, answer["by_task"])
-    if answer["by_task"]:
-        said += filter(None, map(within_tasks_sentence, notion["columns"]))
-    if notion["alarm"] is not None:
-        said.append(alarm_sentence(notion["alarm"], limit_words(notion)))
-    return said
-
-
 def now_lines(answer: Mapping[str, Any], due: str = "") -> list[str]:
-    """Say first what happened now, then the past in three lines.
+    """Say first what happened now, then the verdict on all that was.
 
     Args:
         answer: see `ffml.metrics.answer.answer`.
@@ -290,48 +232,21 @@ def now_lines(answer: Mapping[str, Any], due: str = "") -> list[str]:
     missing = now["people"] - now["labelled"]
     if missing:
         parts.append(f"labels of {missing:,} due{f' {due}' if due else ''}")
-    return [f"{now['task']}: {'; '.join(parts)}.", *past_lines(answer)]
-
-
-def past_lines(answer: Mapping[str, Any]) -> list[str]:
-    """Say so far and ever in three lines at most."""
-    worst = answer["notions"][0]
-    lines = [fact_sentence(answer, worst)]
-    if worst["verdict"] is not None:
-        lines.append(rule_sentence(answer, worst))
-    if worst["alarm"] is not None and worst["alarm"]["round"] is not None:
-        lines.append(alarm_sentence(worst["alarm"], limit_words(worst)))
-    return lines
+    worst = min(answer["notions"], key=lambda one: WORST_FIRST.index(one["verdict"]))
+    return [f"{now['task']}: {'; '.join(parts)}.", *verdict_sentences(answer, worst)]
 
 
 def _now_part(fact: Mapping[str, Any], notion: Mapping[str, Any], favourable: str) -> str:
     each = ", ".join(f"{g['group']} {hundred(g['rate'])}" for g in fact["groups"])
-    return f"by {fact['column']}{whom_words(fact['label'], favourable)}: {each}, " + _gap_now(
-        fact, notion
-    )
-
-
-def _gap_now(fact: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
-    if not known(fact["gap"]):
-        return "nobody to compare with"
     bound = bound_of(notion)
-    if isinstance(bound, Ratio):
-        return f"lowest {in_points(fact['ratio'])} % of the highest (asked {100 * bound.least:g})"
-    asked = "" if bound is None else f" (asked {100 * bound:g})"
-    return f"gap {in_points(fact['gap'])} points{asked}"
-
-
-def sentences(answer: Mapping[str, Any]) -> list[str]:
-    """Say the whole answer, the fact first."""
-    said = [one for notion in answer["notions"] for one in notion_sentences(answer, notion)]
-    said += [_of_scores(*one) for one in answer["of_scores"]]
-    said += filter(None, [extremes_sentence(answer), labels_sentence(answer)])
-    return [*said, policy_sentence(answer), right_sentence(answer)]
-
-
-def _of_scores(notion: str, most: float | None) -> str:
-    asked = asked_words(notion, most)
-    return f"Asked for: {asked}, which is about scores; the rates above are of decisions."
+    if not known(fact["gap"]):
+        apart = "nobody to compare with"
+    elif isinstance(bound, Ratio):
+        apart = f"lowest {in_points(fact['ratio'])} % of the highest (asked {100 * bound.least:g})"
+    else:
+        asked = "" if bound is None else f" (asked {100 * bound:g})"
+        apart = f"gap {in_points(fact['gap'])} points{asked}"
+    return f"by {fact['column']}{whom_words(fact['label'], favourable)}: {each}, {apart}"
 
 
 def _people(count: int) -> str:
@@ -341,7 +256,3 @@ def _people(count: int) -> str:
 def _capital(notion: str) -> str:
     name = notion.replace("-", " ")
     return name[:1].upper() + name[1:]
-
-
-def _rate(value: float | None) -> str:
-    return f"{value:.3f}" if known(value) else UNDEFINED

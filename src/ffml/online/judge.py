@@ -91,12 +91,7 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
     """Count everybody decided about; compare with labels those who have one."""
     labels, groups = task.y[decided.rows], task.groups[decided.rows]
     tables, free = (
-        {
-            column.name: metrics.contingency_table(
-                labels, positive, groups[:, i], len(column.groups)
-            )
-            for i, column in enumerate(schema.sensitive)
-        }
+        decision_counts(schema, task, decided.rows, positive)
         for positive in (decided.logits > 0, decided.unpriced)
     )
     judged = [metrics.judge(tables[column.name], column.groups) for column in schema.sensitive]
@@ -119,6 +114,17 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
         free,
         {name: _ceilings(found) for name, found in zip(tables, judged, strict=True)},
     )
+
+
+def decision_counts(
+    schema: Schema, task: Task, rows: np.ndarray, positive: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Count decisions about some people of a task, by column, group and label."""
+    labels, groups = task.y[rows], task.groups[rows]
+    return {
+        column.name: metrics.contingency_table(labels, positive, groups[:, i], len(column.groups))
+        for i, column in enumerate(schema.sensitive)
+    }
 
 
 def _any(tables: dict[str, np.ndarray]) -> np.ndarray:

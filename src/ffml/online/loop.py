@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -32,6 +33,7 @@ from ffml.online.judge import (
     Decided,
     Judgement,
     Split,
+    decision_counts,
     judge_decisions,
     not_judged,
     split_rows,
@@ -77,8 +79,10 @@ def step(loop: Loop, state: LoopState, task: Task) -> tuple[LoopState, Round]:
         began = time.perf_counter()
         after, arrived = arrive(loop, state, task)
         rows, decided, judgement = _judged(loop, state, arrived)
+        alone = _decided_alone(loop, state, arrived.as_it_came, rows.validation)
         arrived = arrived._replace(rows=rows)
-        return _ended(loop, after, arrived, decided, judgement, began)
+        after, record = _ended(loop, after, arrived, decided, judgement, began)
+        return after, replace(record, alone=alone)
 
 
 def absorb(loop: Loop, state: LoopState, task: Task, decided: Decided) -> tuple[LoopState, Round]:
@@ -201,3 +205,18 @@ def _judged(loop: Loop, before: LoopState, arrived: Arrived) -> tuple[Split, Dec
         judged = judge_decisions(loop.problem, loop.schema, task, decided)
     refuse_divergence(loop.step_sizes, before.learner, decided.logits, task.x, where)
     return rows, decided, judged
+
+
+def _decided_alone(
+    loop: Loop, before: LoopState, task: Task, rows: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Count what the people would have got who are decided about here, had each come alone.
+
+    Prices that are found on the very people who are decided about fit their chance as well. The
+    standing rule was found before on others, so that its gaps forecast those of people to come.
+    Nothing is known before the first people were met, nor of a learner without prices.
+    """
+    if not loop.learner.traits.uses_unlabelled or not len(rows) or not len(before.recent):
+        return {}
+    decided = decided_about(loop, find_rule(loop, known(loop, before)), task, rows)
+    return decision_counts(loop.schema, task, rows, decided.logits > 0)

@@ -38,6 +38,7 @@ class Round:
     seconds: float
     drift: tuple[Drift, ...] = ()  # inputs that differ from those of the tasks before
     unpriced: dict[str, np.ndarray] = field(default_factory=dict)  # as tables, without any price
+    alone: dict[str, np.ndarray] = field(default_factory=dict)  # as tables, had each come alone
     n_unlabelled: int = 0  # people decided about whose labels are not there yet
     ceilings: dict[str, np.ndarray] = field(default_factory=dict)  # column -> those of DP and EO
     decided: Decided = NO_DECISION  # what was decided about whom

@@ -1,20 +1,30 @@
 """From a configuration to a run: stream, problem, learner and loop."""
 
 import math
-from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from ffml.base import Features, FFMLError, Learner, Problem, Schema, SensitiveColumn, Stream
 from ffml.border import at_least
 from ffml.datasets.augmentation import augmented
 from ffml.forks import refuse_after_fork
+from ffml.methods import DEFAULT_PARTS, METHODS, PARTS
 from ffml.online.drift import InputWatch
 from ffml.online.loop import start
 from ffml.online.memory import MemorySettings
 from ffml.online.state import Loop, LoopState, check_judging
+from ffml.problem.models import MODELS
+from ffml.problem.notions import CONSTRAINTS
 from ffml.recipe.config import RunConfig, check_settings
 from ffml.recipe.plugins import restore_plugins
-from ffml.recipe.recipes import build_features, build_method, build_problem, step_sizes
+from ffml.recipe.recipes import (
+    Recipe,
+    additions,
+    build_features,
+    build_method,
+    build_problem,
+    step_sizes,
+)
 from ffml.recipe.sources import open_stream
 from ffml.tables import Source, TableStream, with_groups
 from ffml.tables.scaling import RunningScaler
@@ -29,9 +39,6 @@ class Built(NamedTuple):
     problem: Problem
     learner: Learner
     features: Features | None
-
-
-Functions = Callable[[RunConfig, Schema], Built]
 
 
 class Experiment(NamedTuple):
@@ -53,13 +60,8 @@ def build(
     data_home: str | None = None,
     sql_url: str | None = None,
     source: Source | None = None,
-    functions: Functions | None = None,
 ) -> Experiment:
-    """Load the data and put problem, learner and loop together; refuses what cannot work.
-
-    ``functions`` is `build_for`, or `ffml.recipe.sharing.shared_functions` where one process
-    plays many runs that differ in their seeds.
-    """
+    """Load the data and put problem, learner and loop together; refuses what cannot work."""
     refuse_after_fork()
     restore_plugins(config.plugins)
     check_config(config)
@@ -71,7 +73,7 @@ def build(
         sql_url=sql_url,
         source=source,
     )
-    return assemble(config, stream, scaler, functions)
+    return assemble(config, stream, scaler)
 
 
 def check_config(config: RunConfig) -> None:
@@ -90,12 +92,46 @@ def check_config(config: RunConfig) -> None:
 def build_for(config: RunConfig, schema: Schema) -> Built:
     """State the problem for a stream of this schema, and build the recipe that solves it."""
     recipe = config.recipe
-    problem, features = (
-        build_problem(recipe, schema, config.asked),
-        build_features(recipe, schema),
+    problem = build_problem(recipe, schema, config.asked)
+    features = build_features(recipe, schema)
+    described = problem if features is None else problem._replace(schema=features.schema)
+    return Built(problem, build_method(recipe, config.shots, config.policy)(described), features)
+
+
+def shared_functions(config: RunConfig, schema: Schema) -> Built:
+    """Do as `build_for`, once for equal settings, so that JAX compiles them once a process.
+
+    A name that was registered anew stands for something else. With an estimator among the settings
+    nothing is compiled, and nothing shared.
+    """
+    restore_plugins(config.plugins)
+    recipe = config.recipe
+    if any(hasattr(value, "fit") for value in recipe.settings.values()):
+        return build_for(config, schema)
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.settings.items()}
+    factories = (
+        METHODS[recipe.method],
+        MODELS[recipe.part("model")],
+        *(PARTS[slot][recipe.part(slot)] for slot in DEFAULT_PARTS.get(recipe.method, {})),
+        *(additions()[name] for name in recipe.wrappers),
+        *(CONSTRAINTS[name] for name, _ in config.asked),
     )
-    told = problem if features is None else problem._replace(schema=features.schema)
-    return Built(problem, build_method(recipe, config.shots, config.policy)(told), features)
+    return _shared(
+        (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
+        (config.notions, config.max_gap, config.min_ratio, config.shots, config.policy),
+        schema,
+        factories,
+    )
+
+
+@lru_cache(maxsize=32)
+def _shared(recipe: tuple, asked: tuple, schema: Schema, factories: tuple) -> Built:
+    del factories  # they belong to the key alone
+    method, wrappers, settings = recipe
+    notions, max_gap, min_ratio, shots, policy = asked
+    built = Recipe(method, wrappers, dict(settings))
+    config = RunConfig("", {}, notions, max_gap, min_ratio, built, shots=shots, policy=policy)
+    return build_for(config, schema)
 
 
 def build_loop(config: RunConfig, built: Built, schema: Schema, judge_after: int = 0) -> Loop:
@@ -123,12 +159,7 @@ def memory_settings(config: RunConfig) -> MemorySettings:
     ).validate()
 
 
-def assemble(
-    config: RunConfig,
-    stream: Stream,
-    scaler: RunningScaler | None,
-    functions: Functions | None = None,
-) -> Experiment:
+def assemble(config: RunConfig, stream: Stream, scaler: RunningScaler | None) -> Experiment:
     """Put problem, learner and loop together for a stream that is open."""
     if config.augment_to:
         if scaler is not None:
@@ -139,7 +170,7 @@ def assemble(
         stream = augmented(stream, config.augment_to, config.seed)
     if config.decide_with_groups:
         stream = with_groups(stream)
-    built = (functions or build_for)(config, stream.schema)
+    built = shared_functions(config, stream.schema)
     loop = build_loop(config, built, stream.schema, last_unjudged_round(config, stream))
     watch = InputWatch.of(stream.preprocessor) if isinstance(stream, TableStream) else None
     return Experiment(config, stream, loop, start(loop, scaler, watch))

@@ -40,28 +40,11 @@ _PAPER: dict[str, Any] = {
     "problem.natural_rates": False,
 }
 # Table 3 of the paper: FFML's settings by data set.
-_TABLE_3: dict[str, dict[str, Any]] = {
-    "bank": {
-        "inner.lr": 0.01,
-        "outer_lr": 0.01,
-        "damping": 50.0,
-        "inner.num_steps": 5,
-        "num_outer_steps": 3000,
-    },
-    "adult": {
-        "inner.lr": 0.001,
-        "outer_lr": 0.1,
-        "damping": 60.0,
-        "inner.num_steps": 3,
-        "num_outer_steps": 3000,
-    },
-    "crime": {
-        "inner.lr": 0.001,
-        "outer_lr": 0.05,
-        "damping": 50.0,
-        "inner.num_steps": 5,
-        "num_outer_steps": 3500,
-    },
+_COLUMNS = ("inner.lr", "outer_lr", "damping", "inner.num_steps", "num_outer_steps")
+_TABLE_3 = {
+    "bank": (0.01, 0.01, 50.0, 5, 3000),
+    "adult": (0.001, 0.1, 60.0, 3, 3000),
+    "crime": (0.001, 0.05, 50.0, 5, 3500),
 }
 # What each method takes from its data set's row, under its own name for it. The paper gives the
 # methods it compares with the same model and settings: as many steps a round, of the same size.
@@ -69,8 +52,8 @@ _TABLE_3: dict[str, dict[str, Any]] = {
 # method's default, since the paper names no value.
 _STEPS = {"lr": "outer_lr", "num_steps": "num_outer_steps"}
 _FROM_TABLE_3: dict[str, dict[str, str]] = {
-    "ffml": {name: name for name in _TABLE_3["bank"]},
-    "m-ftml": {name: name for name in _TABLE_3["bank"] if name != "damping"},
+    "ffml": {name: name for name in _COLUMNS},
+    "m-ftml": {name: name for name in _COLUMNS if name != "damping"},
     "twp": _STEPS,
     "ogdlc": _STEPS,
     "adp-olc": {"num_steps": "num_outer_steps"},  # its step sizes follow from R, G and t
@@ -80,23 +63,18 @@ _FROM_TABLE_3: dict[str, dict[str, str]] = {
 }
 
 
-def default_settings(data: str, method: str) -> dict[str, Any]:
+def _default(data: str, method: str) -> dict[str, Any]:
     """Return the package's own settings of one method, the same for all data."""
-    del data
     return dict(_DEFAULT.get(method, {}))
 
 
-def paper_settings(data: str, method: str) -> dict[str, Any]:
-    """Return the paper's settings of one method; other data take those for Bank.
-
-    >>> paper_settings("crime", "ogdlc")["num_steps"], "damping" in paper_settings("crime", "ogdlc")
-    (3500, False)
-    """
-    row = _TABLE_3.get(data, _TABLE_3["bank"])
+def _paper(data: str, method: str) -> dict[str, Any]:
+    """Return the paper's settings of one method; other data take those for Bank."""
+    row = dict(zip(_COLUMNS, _TABLE_3.get(data, _TABLE_3["bank"]), strict=True))
     return _PAPER | {own: row[name] for own, name in _FROM_TABLE_3.get(method, {}).items()}
 
 
-PRESETS: dict[str, Any] = {"default": default_settings, "paper": paper_settings}
+PRESETS: dict[str, Any] = {"default": _default, "paper": _paper}
 
 
 def default_method(preset_name: str | None) -> str:
@@ -113,5 +91,7 @@ def preset(name: str, data: str, method: str = DEFAULT_METHOD) -> dict[str, Any]
 
     >>> preset("paper", "adult", "ffml")["damping"]
     60.0
+    >>> preset("paper", "crime", "ogdlc")["num_steps"]
+    3500
     """
     return one_of("preset", name, PRESETS)(data, method)

@@ -7,26 +7,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ffml.base import FFMLError, Stream
+from ffml.border import public_address
 from ffml.datasets import DATASETS, find, load
 from ffml.kinds import refuse_other_kinds
-from ffml.tables import (
-    Source,
-    TableStream,
-    guess_roles,
-    open_data,
-    open_table,
-    public_url,
-    refuse_unknown,
-    table_stream,
-)
+from ffml.tables import Source, TableStream, guess_roles, open_data, refuse_unknown, table_stream
 from ffml.tables.scaling import RunningScaler
 
 SQL = "sql"  # `RunConfig.data` of a run on a database
+FRAME = "data frame"  # ... and on a table in memory
 SQL_URL = "FFML_SQL_URL"  # the environment variable with a database's address
-TABLE_OPTIONS = (
-    *("label", "task", "time", "by", "order", "date_format"),
-    *("positive", "drop", "drop_missing", "query", "id"),
-)
 FLAGS = ("label", "positive", "sensitive", "task", "time", "by", "drop", "query")  # --label, …
 _WORDS = ("label", "task", "time", "by", "order", "date_format", "query", "url", "id")
 TABLE_KINDS: dict[str, Any] = {
@@ -35,6 +24,8 @@ TABLE_KINDS: dict[str, Any] = {
     **dict.fromkeys(("drop_missing", "intersect"), bool),
     "positive": str | int | float | bool,
 }
+_OF_DATA_SETS = ("sensitive", "intersect", "url")  # may be options of a data set too
+TABLE_OPTIONS = tuple(name for name in TABLE_KINDS if name not in _OF_DATA_SETS)
 
 
 class Found(NamedTuple):
@@ -60,21 +51,18 @@ def find_data(data: Any, options: dict[str, Any]) -> Found:
 
     A query without an address goes to the database of the environment variable `SQL_URL`.
     """
-    if data is not None and not isinstance(data, str | Path):
-        return _table("data frame", options, source=open_data(data))
-    data = None if data is None else str(data)
-    if data is not None and is_url(data):
-        return _table(SQL, options, data)
-    if data == SQL or (data is None and "query" in options):
-        return _table(SQL, options, os.environ.get(SQL_URL))
+    if data is None and "query" in options:
+        data = SQL
     if data is None:
         raise FFMLError("give a data set (see 'ffml datasets'), a table's path, or a database")
-    if not is_table(data):
-        return Found(find(public_url(data)).name, options)  # it may be an address with a typo
-    if "query" in options:
-        shown = public_url(data)
-        raise FFMLError(f"--query asks a database, and '{shown}' is none; leave it out")
-    return _table(str(Path(data).resolve()), options)
+    if not isinstance(data, str | Path):
+        return _table(FRAME, options, source=open_data(data))
+    name = str(data)
+    if name == SQL or is_url(name):
+        return _table(SQL, options, os.environ.get(SQL_URL) if name == SQL else name)
+    if not is_table(name):
+        return Found(find(public_address(name)).name, options)  # it may be an address with a typo
+    return _table(str(Path(name).resolve()), options)
 
 
 def find_table(data: str, options: dict[str, Any]) -> Found:
@@ -94,11 +82,7 @@ def as_given(option: str) -> str:
 
 
 def is_url(data: str) -> bool:
-    """Tell the address of a database.
-
-    >>> is_url("sqlite:///loans.db"), is_url("loans.csv")
-    (True, False)
-    """
+    """Tell the address of a database, such as sqlite:///loans.db."""
     return "://" in data
 
 
@@ -110,29 +94,21 @@ def is_table(data: str) -> bool:
     """
     if data in DATASETS:
         return False
-    return (
-        data in (SQL, "data frame") or Path(data).exists() or bool(Path(data).suffix) or "/" in data
-    )
+    return data in (SQL, FRAME) or Path(data).exists() or bool(Path(data).suffix) or "/" in data
 
 
 def open_source(data: str, options: dict[str, Any], sql_url: str | None = None) -> Source:
-    """Open a table or a query. The address of a database is not part of a run's config.
+    """Open a table's path, or ``"sql"``: a query on the database of this address.
 
-    Args:
-        data: a path, or ``"sql"``.
-        options: ``query`` for a database.
-        sql_url: its address, perhaps with a password.
+    The address, which may hold a password, is not part of a run's config.
     """
-    if data != SQL:
-        return open_table(data)
-    if not options.get("query"):
-        raise FFMLError("a database needs --query, such as --query 'SELECT * FROM loans'")
-    if not sql_url:
+    query = options.get("query")
+    if data == SQL and query and not sql_url:
         raise FFMLError(
             f"give the database's address, such as sqlite:///loans.db, as DATA or in {SQL_URL}; "
             "files do not keep it"
         )
-    return open_data(sql_url, options["query"])
+    return open_data(data if data != SQL else sql_url or "sql://", query)
 
 
 def _table(
@@ -153,10 +129,11 @@ def _table(
         drop=[*options.get("drop", ()), *filter(None, [options.get("id")])],
         positive=options.get("positive"),
     )
-    found = {"label": guess.label, "sensitive": tuple(guess.sensitive)}
+    roles = options | {"label": guess.label, "sensitive": tuple(guess.sensitive)}
     if guess.task not in (source.task, options.get("time")):  # a folder's files are its tasks
-        found["task"] = guess.task
-    roles = options | found | ({"url": public_url(sql_url)} if sql_url else {})
+        roles["task"] = guess.task
+    if sql_url:
+        roles["url"] = public_address(sql_url)
     return Found(data, roles, sql_url, source, guess.guessed)
 
 

@@ -1,10 +1,49 @@
 """What a run was made with, as names and values: for the page's last section and the card."""
 
 import math
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
-from ffml.report import _recipe, _words, numbers
+from ffml.metrics.phrases import UNDEFINED, asked_words
+from ffml.recipe.asked import asked_bounds
 from ffml.report._view import RunView
+from ffml.report.numbers import listed, number
+
+WITH_GROUPS = "known when people are decided about: each group has a threshold of its own"
+PARTS = {"inner": "Adaptation (inner)", "outer": "Learning (outer)", "model": "Model"}
+
+
+def constraint_phrase(run: RunView) -> str:
+    """Name what was asked for: each notion with its bound; nothing if there was none."""
+    return listed([asked_words(name, bound) for name, bound in asked_of(run)])
+
+
+def asked_of(run: RunView) -> tuple[tuple[str, Any], ...]:
+    """Return the notions that were asked for, with their bounds."""
+    bounds = (run.config.get(name) for name in ("max_gap", "min_ratio"))
+    return asked_bounds(run.config.get("notions") or [], *bounds)
+
+
+def data_name(run: RunView) -> str:
+    """Name what was learned from: a data set, a query, or a table's file without its folders."""
+    data, name = run.config.get("data", {}), str(run.config.get("data", {}).get("name"))
+    is_query = (run.config.get("run") or {}).get("data") == "sql"
+    return name if "fingerprint" not in data or is_query else PurePath(name).name or name
+
+
+def label_phrase(run: RunView) -> str:
+    """Name what is predicted: the label, and which of its values counts as 1 where that is said."""
+    data = run.config.get("data", {})
+    positive = (data.get("roles") or {}).get("positive")
+    label = data.get("label") or "the label"
+    return f"{label} = {positive}" if positive is not None else str(label)
+
+
+def protected(run: RunView) -> list[str]:
+    """Name the protected columns."""
+    return [str(c.get("name")) for c in run.config.get("data", {}).get("sensitive") or []]
 
 
 def data_facts(run: RunView) -> dict[str, str]:
@@ -15,8 +54,8 @@ def data_facts(run: RunView) -> dict[str, str]:
         for column in data.get("sensitive") or []
     ]
     facts = {
-        "Name": _words.data_name(run),
-        "Path": data.get("name") if data.get("name") != _words.data_name(run) else None,
+        "Name": data_name(run),
+        "Path": data.get("name") if data.get("name") != data_name(run) else None,
         "Query": (run.config.get("run") or {}).get("data_options", {}).get("query"),
         "Description": data.get("summary"),
         "Label": data.get("label"),
@@ -28,7 +67,7 @@ def data_facts(run: RunView) -> dict[str, str]:
         "Citation": data.get("citation"),
         "Licence": data.get("licence"),
     }
-    return {name: as_text(value) for name, value in facts.items() if value not in (None, "")}
+    return _texts({name: value for name, value in facts.items() if value not in (None, "")})
 
 
 def _role_facts(run: RunView, roles: dict[str, Any]) -> dict[str, Any]:
@@ -50,35 +89,83 @@ def run_facts(run: RunView) -> dict[str, str]:
     config = run.config
     facts = {
         "Command": config.get("command"),
-        "Constraints": _words.constraint_phrase(run) or "none",
+        "Constraints": constraint_phrase(run) or "none",
         "Seed": config.get("seed"),
         "Rounds asked for": config.get("rounds") or "all",
         "Created": config.get("created"),
-        "Seconds": numbers.number(float(run.summary.get("seconds") or math.nan), 1),
+        "Seconds": number(float(run.summary.get("seconds") or math.nan), 1),
         "Devices": config.get("devices"),
         "ffml": config.get("ffml_version"),
-    } | (config.get("versions") or {})
-    return {name: as_text(value) for name, value in facts.items()}
+    }
+    return _texts(facts | (config.get("versions") or {}))
 
 
 def recipe_facts(run: RunView) -> dict[str, str]:
-    """Say how the learner was put together."""
-    return {name: as_text(value) for name, value in _recipe.recipe_facts(run).items()}
+    """Say how the learner was put together, and which settings a preset or a person gave."""
+    config, recipe = run.config, run.config.get("recipe") or {}
+    settings = config.get("settings") or {}
+    parts = {title: settings.get(slot) for slot, title in PARTS.items()}
+    facts = {
+        "Method": config.get("method"),
+        **(parts | {PARTS["model"]: config.get("model")}),
+        "Wrappers": config.get("wrappers"),
+        "Protected columns": WITH_GROUPS if _with_groups(run) else None,
+    }
+    given = {n: v for n, v in (recipe.get("settings") or {}).items() if n not in PARTS}
+    return _texts({name: value for name, value in facts.items() if value not in (None, [])} | given)
 
 
 def setting_facts(run: RunView) -> dict[str, str]:
     """List all settings, defaults among them."""
-    return {name: as_text(value) for name, value in (run.config.get("settings") or {}).items()}
+    return _texts(run.config.get("settings") or {})
+
+
+def use_of_groups(run: RunView) -> str:
+    """Say whether decisions look at the group that a person is of."""
+    return WITH_GROUPS if _with_groups(run) else "not as an input of a prediction"
+
+
+def _with_groups(run: RunView) -> bool:
+    return bool((run.config.get("run") or {}).get("decide_with_groups"))
+
+
+def wrapper_lines(run: RunView) -> list[str]:
+    """Say in a sentence each what the wrappers do."""
+    return [f"With {name}: {text.splitlines()[0]}" for name, text in _docstrings(run).items()]
+
+
+def wrapper_limits(run: RunView) -> list[str]:
+    """Return what the wrappers' docstrings say under "Limits:"."""
+    texts = _docstrings(run).values()
+    found = [re.search(r"^Limits: (.*?)(?:\n\n|\Z)", text, re.S | re.M) for text in texts]
+    return [" ".join(limits[1].split()) for limits in found if limits]
+
+
+def _docstrings(run: RunView) -> dict[str, str]:
+    """Return the docstrings of the run's wrappers; one that this ffml does not have is left out."""
+    names = run.config.get("wrappers") or []
+    if not names:
+        return {}
+    from inspect import getdoc
+
+    from ffml.recipe.recipes import additions  # here: it starts JAX
+
+    known = additions()
+    return {n: getdoc(known[n]) or "" for n in map(str, names) if n in known}
+
+
+def _texts(facts: Mapping[str, Any]) -> dict[str, str]:
+    return {name: as_text(value) for name, value in facts.items()}
 
 
 def as_text(value: Any) -> str:
     """Write a value of config.json.
 
     >>> as_text(None), as_text(0.5), as_text(["a", "b"]), as_text(True), as_text(3)
-    ('—', '0.5', 'a, b', 'yes', '3')
+    ('–', '0.5', 'a, b', 'yes', '3')
     """
     if value is None or value == "" or value == []:
-        return numbers.UNDEFINED
+        return UNDEFINED
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

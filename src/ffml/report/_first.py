@@ -10,11 +10,12 @@ from ffml import metrics
 from ffml.base import Ratio
 from ffml.metrics import phrases, words
 from ffml.metrics.labels import why_unmeasured
-from ffml.metrics.phrases import in_points, known
+from ffml.metrics.phrases import in_points, known, rate
+from ffml.metrics.summary import typical_gap
+from ffml.report._facts import data_name, protected
 from ffml.report._view import RunView
-from ffml.report._words import data_name
-from ffml.report.answer import MOST_GROUPS, rate
-from ffml.report.numbers import UNDEFINED, counted, listed
+from ffml.report.answer import MOST_GROUPS
+from ffml.report.numbers import counted, listed
 
 _PERIODS = {
     r"\d{4}": "year",
@@ -27,17 +28,13 @@ _PERIODS = {
 
 def title(run: RunView) -> str:
     """Name the run by what was decided about whom."""
-    columns = [str(c.get("name")) for c in run.config.get("data", {}).get("sensitive") or []]
-    what = run.summary["answer"]["favourable"] or "decisions"
+    columns, what = protected(run), run.summary["answer"]["favourable"] or "decisions"
     name = re.sub(r"\.(csv|parquet|json|xlsx)(\.gz)?$", "", data_name(run))
     return f"{name}: {what}{f', by {listed(columns)}' if columns else ''}"
 
 
 def span(run: RunView) -> str:
-    """Say from when to when, or how many tasks.
-
-    Tasks whose names are dates are times.
-    """
+    """Say from when to when; nothing if names of tasks are not times."""
     tasks = run.rounds.text("task")
     return f"{tasks[0]} to {tasks[-1]}" if unit(tasks) != "task" and len(tasks) > 1 else ""
 
@@ -56,15 +53,16 @@ def unit(tasks: Sequence[str]) -> str:
 
 def verdicts(run: RunView) -> list[dict[str, str]]:
     """Return each notion's verdict with the answer in sentences, all from the same object."""
+    answer = run.summary["answer"]
     return [
         {
             "asked": phrases.asked_words(notion["notion"], phrases.bound_of(notion)),
             "verdict": notion["verdict"] or "",
             "kind": (notion["verdict"] or "none").replace(" ", "-"),
             "headline": headline(run, notion),
-            "because": " ".join(_because(run, notion)),
+            "because": " ".join(words.verdict_sentences(answer, notion)[1:]),
         }
-        for notion in run.summary["answer"]["notions"]
+        for notion in answer["notions"]
     ]
 
 
@@ -103,32 +101,6 @@ def _rule(found: Mapping[str, Any], unit: str) -> str:
     return f" (of more people like these: {ends})"
 
 
-def _because(run: RunView, notion: Mapping[str, Any]) -> list[str]:
-    """Say why this is the verdict, and what the alarm says."""
-    said = []
-    if notion["verdict"] is not None:
-        said.append(words.rule_sentence(run.summary["answer"], notion))
-    if (alarm := notion["alarm"]) is not None and notion["fact"] is not None:
-        said.append(words.alarm_sentence(alarm, phrases.limit_words(notion)))
-    return said
-
-
-def open_points(run: RunView) -> list[str]:
-    """Say who was to be decided favourably, and what is not known: labels, who was not compared."""
-    answer = run.summary["answer"]
-    said = [
-        one for n in answer["notions"] for one in words.compared_sentences(n, answer["by_task"])
-    ]
-    data = run.config.get("data", {}).get("summary")
-    said_of = (words.policy_sentence, words.right_sentence, words.labels_sentence)
-    about = [sentence(answer) for sentence in said_of]
-    about += [data and f"Data: {data}."]
-    constant = answer["constant_accuracy"]
-    if known(constant) and constant <= answer["accuracy"]:  # else it is said already
-        about.append(f"One decision for everybody would have an accuracy of {rate(constant)}.")
-    return list(dict.fromkeys([*filter(None, about), *said]))
-
-
 def beside(run: RunView) -> dict[str, Any]:
     """Put rates, gap and accuracy beside those without fairness and those of the data."""
     answer, free = run.summary["answer"], run.summary.get("without_fairness")
@@ -137,21 +109,25 @@ def beside(run: RunView) -> dict[str, Any]:
     groups, counts = next(c.groups for c in run.columns if c.name == name), run.counts[name]
     small = next(c["small"] for c in notion["columns"] if c["column"] == name)
     compared = [i for i, group in enumerate(groups) if group not in small]
-    columns = {"These decisions": _numbers(answer, counts.sum(0), compared)}
+    columns = {"These decisions": _numbers(_with_typical(answer), counts.sum(0), compared)}
     if free:
         table = run.without[name].sum(0) if name in run.without else None
         columns["Without fairness"] = _numbers(free, table, compared)
+    if one_by_one := run.summary.get("alone"):
+        columns["One by one"] = _numbers(one_by_one, run.alone[name], compared)
     for other in run.beside:
-        theirs = _numbers(other.summary["answer"], other.counts[name].sum(0), compared)
+        theirs = _numbers(
+            _with_typical(other.summary["answer"]), other.counts[name].sum(0), compared
+        )
         columns[str(other.config.get("method"))] = theirs
     if not why_unmeasured(counts) and answer["labelled"]:
         columns["The data (labels)"] = _numbers(_of_labels(answer), _labels(counts), compared)
-    decided = phrases.were_decided(answer["favourable"]).removeprefix("were ")
+    decided = phrases.decided(answer["favourable"])
     shown = compared if len(compared) <= MOST_GROUPS else []
     heads = [f"{decided[0].upper()}{decided[1:]}, of 100"]
     heads += [f"… of 100 {groups[i]}" for i in shown]
     heads += [f"Gap by {name}, points", "Lowest rate in % of the highest (four-fifths: 80)"]
-    heads += ["Accuracy", "Balanced accuracy"]
+    heads += ["Typical gap within a task, points", "Accuracy", "Balanced accuracy"]
     rows = zip(heads, *(_cells(one, len(shown)) for one in columns.values()), strict=True)
     return {"columns": list(columns), "rows": list(rows)}
 
@@ -165,7 +141,12 @@ def _labels(counts: np.ndarray) -> np.ndarray:
 
 
 def _of_labels(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return {"positive_share": answer["label_share"], "accuracy": None, "balanced_accuracy": None}
+    unknown = dict.fromkeys(("accuracy", "balanced_accuracy", "typical"))
+    return {"positive_share": answer["label_share"], **unknown}
+
+
+def _with_typical(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {**answer, "typical": typical_gap(answer["notions"][0])}
 
 
 def _numbers(
@@ -180,7 +161,5 @@ def _numbers(
 
 def _cells(found: Mapping[str, Any], shown: int) -> list[str]:
     rates = found["rates"][:shown] or [np.nan] * shown
-    numbers = [found["positive_share"], *rates, found["gap"], found["ratio"]]
-    cells = [in_points(one) for one in numbers]
-    cells += [rate(found["accuracy"]), rate(found["balanced_accuracy"])]
-    return [UNDEFINED if cell == phrases.UNDEFINED else cell for cell in cells]
+    numbers = [found["positive_share"], *rates, found["gap"], found["ratio"], found["typical"]]
+    return [*map(in_points, numbers), rate(found["accuracy"]), rate(found["balanced_accuracy"])]

@@ -1,10 +1,142 @@
-"""What researchers look at: ratios with ceilings, loss, constraints and multipliers by round."""
+"""What researchers look at: gaps, ratios with ceilings, loss, constraints and multipliers."""
+
+import re
+from collections import Counter
+from typing import Any
 
 import numpy as np
 
+from ffml.metrics.phrases import UNDEFINED, in_points
+from ffml.report._facts import constraint_phrase, data_name, label_phrase, protected
 from ffml.report._view import RunView
 from ffml.report.charts import Line, line_figure
-from ffml.report.numbers import number
+from ffml.report.numbers import counted, listed, number, points_interval
+
+NOTIONS = {"demographic-parity": "Decisions", "equalized-odds": "Decisions by label"}
+RATIOS = {"dp": "demographic parity", "eo": "equalized odds"}
+
+
+def gap_rows(run: RunView) -> list[dict[str, str]]:
+    """Write the gaps of every column and comparison."""
+    return [
+        gap_row(notion, column, found)
+        for notion in NOTIONS
+        for column, summary in run.summary["by_column"].items()
+        for found in summary["gaps"][notion]
+    ]
+
+
+def gap_row(notion: str, column: str, found: dict[str, Any]) -> dict[str, str]:
+    """Write one comparison: all people pooled, and within tasks; see `metrics.GapStatistics`."""
+    row = {"column": column, "comparison": found["comparison"], "whose": NOTIONS[notion]}
+    for kind in ("pooled", "typical", "long_run"):
+        ends = found[f"{kind}_low"], found[f"{kind}_high"]
+        row |= {kind: in_points(found[kind]), f"{kind}_interval": points_interval(*ends)}
+    return row | {"rounds": f"{found['rounds']}"}
+
+
+def constraint_totals(run: RunView) -> list[dict[str, Any]]:
+    """Write what became of each constraint: rounds within the bound, last λ, both sums."""
+    rows = []
+    for name in run.constraints:
+        g = run.rounds.numbers(f"constraint:{name}")
+        measured = g[np.isfinite(g)]
+        ends = [
+            number(_last(run.rounds.numbers(f"{kind}:{name}")))
+            for kind in ("multiplier", "violation", "clipped_violation")
+        ]
+        within = f"{(measured <= 0).sum()} of {len(measured)}" if len(measured) else UNDEFINED
+        largest = number(measured.max()) if len(measured) else UNDEFINED
+        rows.append({"name": name, "cells": [within, largest, *ends]})
+    return rows
+
+
+def _last(values: np.ndarray) -> float:
+    defined = values[np.isfinite(values)]
+    return float(defined[-1]) if len(defined) else float("nan")
+
+
+# -- in words --------------------------------------------------------------------------------
+
+
+def behind_paragraph(run: RunView) -> str:
+    """Say in words what was learned, how often bounds were kept, and what is undefined."""
+    collapsed = int(run.summary.get("collapsed_rounds") or 0)
+    one = f"In {counted(collapsed, 'round')} everybody received the same decision."
+    said = [_what(run), within_bounds(run), *undefined_rounds(run), one if collapsed else ""]
+    return " ".join(filter(None, said))
+
+
+def _what(run: RunView) -> str:
+    config, columns, asked = run.config, protected(run), constraint_phrase(run)
+    groups = f", comparing groups by {listed(columns)}" if columns else ""
+    wrappers = listed([str(name) for name in config.get("wrappers") or []])
+    return (
+        f"{config.get('method')}{f' with {wrappers}' if wrappers else ''}"
+        f" (model {config.get('model')}) learned to predict {label_phrase(run)}"
+        f" on {data_name(run)} in {counted(len(run.rounds), 'round')}, one task each{groups}; it"
+        f" was {f'asked to keep {asked}' if asked else 'given no fairness constraint'}."
+    )
+
+
+def within_bounds(run: RunView) -> str:
+    """Say in how many rounds all measured constraints were within their bounds."""
+    if not run.constraints:
+        return ""
+    constraint = np.stack([run.rounds.numbers(f"constraint:{name}") for name in run.constraints])
+    measured = np.isfinite(constraint).any(axis=0)
+    within = ~(constraint > 0).any(axis=0) & measured
+    if not measured.any():
+        return "No constraint could be measured in any round."
+    return (
+        f"Taken one by one, {within.sum()} of {counted(int(measured.sum()), 'round')} had all"
+        " measured gaps within their bounds; on few people chance alone exceeds a small bound, so"
+        " that the long-run gap says more."
+    )
+
+
+def undefined_rounds(run: RunView) -> list[str]:
+    """Say in how many rounds a ratio could not be measured, and why."""
+    said = []
+    for metric, name in RATIOS.items():
+        if missing := int(np.isnan(run.rounds.numbers(metric)).sum()):
+            reasons = _undefined_reasons(run, metric).most_common()
+            why = "; ".join(f"{reason}: {counted(count, 'round')}" for reason, count in reasons)
+            because = f" ({why})" if why else ""
+            said.append(
+                f"The ratio of {name} could not be measured in {missing} of"
+                f" {counted(len(run.rounds), 'round')}{because}."
+            )
+    return said or ["Both ratios could be measured in every round."]
+
+
+def _undefined_reasons(run: RunView, metric: str) -> Counter[str]:
+    """Count the rounds by what kept a metric from being measured; several things may."""
+    cells = (reasons_by_metric(cell).get(metric, "") for cell in run.rounds.text("undefined"))
+    return Counter(reason for cell in cells for reason in dict.fromkeys(cell.split("; ")) if reason)
+
+
+def reasons_by_metric(cell: str) -> dict[str, str]:
+    """Take a cell of the column ``undefined`` apart. A reason may itself hold a semicolon.
+
+    >>> reasons_by_metric("dp: no rows; eo: no rows; group F has no rows with the favourable label")
+    {'dp': 'no rows', 'eo': 'no rows; group F has no rows with the favourable label'}
+    """
+    return dict(re.findall(r"(?:^|; )([a-z_]+): (.*?)(?=; [a-z_]+: |$)", cell, flags=re.S))
+
+
+def reliability_sentence(run: RunView) -> str:
+    """Say how far probabilities are from how often the favourable label came."""
+    error = (run.summary.get("reliability") or {}).get("error")
+    if error is None:
+        return ""
+    return (
+        "Over all judged people, the probability given and how often the favourable label came"
+        f" among those who were given it differ by {in_points(error)} points on average."
+    )
+
+
+# -- in pictures -----------------------------------------------------------------------------
 
 
 def research_pictures(run: RunView) -> list[str]:
@@ -16,14 +148,15 @@ def research_pictures(run: RunView) -> list[str]:
         known = f"{column}_low" in rounds.columns
         return Line(name, values, low if known else None, high if known else None, muted)
 
-    def ratio(key: str, title: str) -> str:
+    def ratio(key: str) -> str:
         lines = [line(key.upper(), key), line("Noise ceiling", f"{key}_ceiling", muted=True)]
         caption = "1 means equal rates; the ceiling is what chance alone leaves of that."
+        title = f"{RATIOS[key].capitalize()} ({key.upper()})"
         return line_figure(key, title, caption, tasks, lines, number, ends=(0.0, 1.0))
 
     drawn = [
-        ratio("dp", "Demographic parity (DP)"),
-        ratio("eo", "Equalized odds (EO)"),
+        ratio("dp"),
+        ratio("eo"),
         line_figure(
             "accuracy",
             "Accuracy",

@@ -206,14 +206,6 @@ def row_name(name: str, y: float, left: int) -> str:
 # -- the frame -------------------------------------------------------------------------------
 
 
-def svg(parts: Sequence[str], label: str, height: int = HEIGHT) -> str:
-    """Return the picture; the label is for those who listen."""
-    return (
-        f'<svg class="plot" role="img" tabindex="0" viewBox="0 0 {WIDTH} {height}"'
-        f' aria-label="{escape(label)}">{"".join(parts)}</svg>'
-    )
-
-
 def sample(look: tuple[str, str]) -> str:
     """Return a line for a legend."""
     colour, dash = look
@@ -229,32 +221,44 @@ def figure(
     key: str,
     title: str,
     caption: str,
-    picture: str,
+    parts: Sequence[str],
+    label: str,
     legend: Sequence[tuple[str, str]],
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
+    height: int = HEIGHT,
 ) -> str:
-    """Put title, sentence, picture, legend and table together."""
+    """Put title, sentence, picture, legend and table together.
+
+    Args:
+        key: the figure's id is ``chart-{key}``.
+        title: what it shows.
+        caption: a sentence on how to read it.
+        parts: of the picture.
+        label: the picture for those who listen.
+        legend: samples with what they are.
+        head: of the table.
+        rows: of the table.
+        height: of the picture.
+    """
     samples = "".join(
         f'<li><svg viewBox="0 0 26 12" aria-hidden="true">{one}</svg>{escape(name)}</li>'
         for one, name in legend
     )
     listed = f'<ul class="legend">{samples}</ul>' if samples else ""
     left_out = f"<p>The last {MOST_ROWS} of {len(rows):,}.</p>" if len(rows) > MOST_ROWS else ""
-    table = table_html(head, rows[-MOST_ROWS:], title)
     return (
         f'<figure class="chart" id="chart-{escape(key)}"><figcaption><h3>{escape(title)}</h3>'
-        f"<span>{escape(caption)}</span></figcaption>{picture}{listed}"
-        f"<details><summary>Numbers</summary>{left_out}{table}</details></figure>"
+        f"<span>{escape(caption)}</span></figcaption>"
+        f'<svg class="plot" role="img" tabindex="0" viewBox="0 0 {WIDTH} {height}"'
+        f' aria-label="{escape(label)}">{"".join(parts)}</svg>{listed}'
+        f"<details><summary>Numbers</summary>{left_out}"
+        f"{table_html(head, rows[-MOST_ROWS:], title)}</details></figure>"
     )
 
 
 def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], label: str) -> str:
-    """Return a table that scrolls by itself where it is wider than the page.
-
-    >>> table_html(["Group", "Rate"], [["F", "0.5"]], "Rates").count("<th scope")
-    3
-    """
+    """Return a table that scrolls by itself where it is wider than the page."""
     heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = "".join(
         f'<tr><th scope="row">{escape(name)}</th>'

@@ -62,6 +62,7 @@ class RunView:
     counts: Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
     inputs: tuple[str, ...] = ()  # columns of someone's own table that predictions need
     without: Mapping[str, np.ndarray] = field(default_factory=dict)  # counts without fairness
+    alone: Mapping[str, np.ndarray] = field(default_factory=dict)  # had each come alone: (k, 3, 2)
     scores: tuple[Score, ...] = ()
     stand_ins: Mapping[str, Any] = field(default_factory=dict)  # see `ffml.runs._inputs`
     beside: tuple["RunView", ...] = ()  # other runs about the same people

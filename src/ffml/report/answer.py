@@ -1,19 +1,54 @@
-"""The answer in words, for terminal, report and model card alike."""
+"""The answer in words, for terminal, report and model card alike: in short, and all of it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ffml.metrics import phrases, words
-from ffml.metrics.phrases import UNDEFINED, hundred, in_points, known
+from ffml.metrics import words
+from ffml.metrics.labels import (
+    SELECTED_WORDS,
+    SELECTIVE_WORDS,
+    LabelShares,
+    Selection,
+    selected_sentence,
+    selective_sentence,
+)
+from ffml.metrics.phrases import (
+    decided,
+    hundred,
+    in_points,
+    known,
+    percent,
+    policy_words,
+    rate,
+    were_decided,
+)
+from ffml.metrics.summary import typical_gap
 
 MOST_GROUPS = 6  # of a column that are listed one by one
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Say the fact and the verdict, who was compared, the alarm, and how often it was right."""
-    said = words.sentences(summary["answer"]) + change_sentences(summary)
+    """Say the answer in short, beside the same learner without fairness; see `words.sentences`."""
+    return words.sentences(summary["answer"], summary.get("without_fairness"))
+
+
+def details(summary: Mapping[str, Any]) -> list[str]:
+    """Say everything else, in no more words than it takes."""
+    answer = summary["answer"]
+    said = [one for n in answer["notions"] for one in notion_details(n, answer["by_task"])]
+    said += [labels_sentence(answer), policy_sentence(answer), right_sentence(answer)]
+    said += [*change_sentences(summary), extremes_sentence(answer)]
     extra = summary.get("extra", {})
-    return said + ([trust_sentence(extra["trust"])] if "trust" in extra else [])
+    said += [trust_sentence(extra["trust"])] if "trust" in extra else []
+    return list(dict.fromkeys(filter(None, said)))
+
+
+def notion_details(notion: Mapping[str, Any], by_task: bool) -> list[str]:
+    """Say who was compared, and how far apart groups are within tasks."""
+    if notion["fact"] is None:
+        return []
+    said = words.compared_sentences(notion, by_task)
+    return [*said, *map(within_tasks_sentence, notion["columns"] if by_task else ())]
 
 
 def change_sentences(summary: Mapping[str, Any]) -> list[str]:
@@ -21,14 +56,111 @@ def change_sentences(summary: Mapping[str, Any]) -> list[str]:
     free, favourable = summary.get("without_fairness"), summary["answer"]["favourable"]
     moved = (summary.get("moved") or {}).items()
     said = [_without_sentence(free)] if free else []
+    if alone := summary.get("alone"):
+        said.append(_alone_sentence(alone, typical_gap(summary["answer"]["notions"][0])))
     if blindness := summary.get("blindness"):
         said.append(_blindness_sentence(blindness))
     return said + [_moved_sentence(column, groups, favourable) for column, groups in moved]
 
 
-def decided_words(summary: Mapping[str, Any]) -> str:
-    """Name the favourable decision: "approved"."""
-    return phrases.were_decided(summary["answer"]["favourable"]).removeprefix("were ")
+def within_tasks_sentence(column: Mapping[str, Any]) -> str:
+    """Say how far apart groups are within tasks; empty where nobody can be compared there."""
+    long_run, typical = column["long_run"], column["typical"]
+    if not known(long_run["value"]):
+        return ""
+    direction = f"{long_run['higher']} above {long_run['lower']}"
+    text = (
+        f"Within tasks by {column['column']}, {direction}: a long-run gap of {gap_words(long_run)}"
+    )
+    if not known(typical["value"]):
+        return f"{text}."
+    size = f"of {gap_words(typical)}"
+    if typical["value"] == 0:  # on few rows that is not the absence of a gap
+        most = f", which leaves room for {in_points(typical['high'])} points"
+        size = "that cannot be told from chance" + (most if known(typical["high"]) else "")
+    return f"{text}, and a typical gap {size}."
+
+
+def gap_words(gap: Mapping[str, Any]) -> str:
+    """Write a gap with the interval of the rule.
+
+    >>> gap_words({"value": 0.011, "low": 0.0, "high": 0.03})
+    '1.1 points (95 % interval 0.0 to 3.0)'
+    """
+    ends = f" (95 % interval {in_points(gap['low'])} to {in_points(gap['high'])})"
+    return f"{in_points(gap['value'])} points" + (ends if known(gap["high"]) else "")
+
+
+def labels_sentence(answer: Mapping[str, Any]) -> str:
+    """Say what missing labels mean; empty where all are there."""
+    if answer["unmeasured"] == SELECTIVE_WORDS:
+        return selective_sentence(LabelShares(**answer["labels"]), answer["favourable"])
+    if answer["unmeasured"] == SELECTED_WORDS:
+        return selected_sentence(Selection(**answer["selected"]), answer["favourable"])
+    missing = answer["people"] - answer["labelled"]
+    if not missing:
+        return ""
+    return (
+        f"{missing:,} of {answer['people']:,} people have no label yet: they count wherever no"
+        " label is needed."
+    )
+
+
+def policy_sentence(answer: Mapping[str, Any]) -> str:
+    """Say who was to be decided favourably; empty where nobody knows."""
+    if not answer["policy"]:
+        return ""
+    said = f"Policy: {policy_words(answer['policy'], answer['favourable'])}."
+    if answer["unmeasured"] == SELECTIVE_WORDS and answer["policy"] in ("labels", "balanced"):
+        said += (
+            " How many that are rests on labels that depend on the decision; `--approve` says it"
+            " outright."
+        )
+    return said
+
+
+def right_sentence(answer: Mapping[str, Any]) -> str:
+    """Say how often decisions were right, among those with a label."""
+    if answer["unmeasured"]:
+        return f"Accuracy cannot be measured: {answer['unmeasured']}."
+    accuracy, balanced = (answer[name] for name in ("accuracy", "balanced_accuracy"))
+    wrongly, wrong = were_decided(answer["favourable"]), answer["wrong"]
+    return (
+        f"Accuracy {rate(accuracy)}, balanced accuracy {rate(balanced)} among the"
+        f" {answer['labelled']:,} with a label: {hundred(wrong['positive'])} {wrongly} wrongly,"
+        f" {hundred(wrong['negative'])} wrongly not.{_constant(answer)}"
+    )
+
+
+def _constant(answer: Mapping[str, Any]) -> str:
+    """Say how often one decision for everybody would be right, where that is more often."""
+    best, accuracy = answer["constant_accuracy"], answer["accuracy"]
+    if not known(best) or not known(accuracy) or best <= accuracy:
+        return ""
+    favour = decided(answer["favourable"])
+    which = favour if answer["label_share"] > 0.5 else f"not {favour}"
+    return (
+        f" One decision for everybody ({which}) would be right more often: accuracy {best:.3f};"
+        " `--threshold accuracy` asks for the fewest errors."
+    )
+
+
+def extremes_sentence(answer: Mapping[str, Any]) -> str:
+    """Say that fairness went by groups more than by probabilities, where it did; empty if not."""
+    found = answer.get("extremes")
+    if not found:
+        return ""
+    favour = decided(answer["favourable"])
+    lowest, highest, low, high = (
+        percent(found[name]) for name in ("lowest_approved", "highest_refused", "low", "high")
+    )
+    return (
+        f"To keep the gap without knowing groups, somebody with a probability of {lowest} was"
+        f" {favour} and somebody with {highest} was not; of the newest {found['people']:,} people,"
+        f" {found['approved_below']:,} below {low} were, and {found['refused_above']:,} above"
+        f" {high} were not. A wider gap, groups known at the decision (--decide-with-groups, where"
+        " lawful) or more columns make this milder."
+    )
 
 
 def trust_sentence(trust: float) -> str:
@@ -56,9 +188,9 @@ def _moved_sentence(column: str, groups: Sequence[Mapping[str, Any]], favourable
     moved = [g for g in groups if g["towards"] + g["away"]]
     moved = sorted(moved, key=lambda g: -g["towards"] - g["away"])[:MOST_GROUPS]
     total = sum(g["towards"] + g["away"] for g in groups)
-    decided = phrases.were_decided(favourable).removeprefix("were ")
     each = [
-        f"{g['group']} {g['towards']:,} to {decided} and {g['away']:,} away from it" for g in moved
+        f"{g['group']} {g['towards']:,} to {decided(favourable)} and {g['away']:,} away from it"
+        for g in moved
     ]
     people = sum(g["people"] for g in groups)
     said = "; of ".join(each)
@@ -80,6 +212,17 @@ def _blindness_sentence(found: Mapping[str, Any]) -> str:
     )
 
 
+def _alone_sentence(found: Mapping[str, Any], together: float | None) -> str:
+    """Say what people who come one by one can expect beside those of a task that comes whole."""
+    return (
+        f"One by one: had each of {found['people']:,} people come alone, decided about by what was"
+        f" known before their task, groups would be {in_points(found.get('gap'))} points apart and"
+        f" {in_points(found.get('typical'))} typically within a task"
+        f" ({in_points(together)} as decided here, where prices are found on the very people of a"
+        " task). Expect this of people who come later and alone."
+    )
+
+
 def _without_sentence(found: Mapping[str, Any]) -> str:
     text = (
         f"The same learner without fairness: {in_points(found.get('gap'))} points apart, the"
@@ -91,8 +234,3 @@ def _without_sentence(found: Mapping[str, Any]) -> str:
         return f"{text}."
     accuracy, balanced = (rate(found.get(kind)) for kind in ("accuracy", "balanced_accuracy"))
     return f"{text}, accuracy {accuracy}, balanced accuracy {balanced}."
-
-
-def rate(value: float | None) -> str:
-    """Write a share with three decimals; what could not be measured is a dash."""
-    return f"{value:.3f}" if value is not None and known(value) else UNDEFINED

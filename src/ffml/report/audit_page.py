@@ -1,22 +1,25 @@
 """The page of an audit: the answer first, then gaps, curves and groups."""
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
-from ffml.audit import Audit
+from ffml.audit import REPORT, Audit
 from ffml.audit.gate import to_document
 from ffml.metrics.phrases import asked_words
-from ffml.metrics.words import labels_sentence
-from ffml.report._gaps import NOTIONS, gap_cells
 from ffml.report._groups import group_table
-from ffml.report._page import fill
-from ffml.report._pictures import evidence_pictures, rate_pictures
+from ffml.report._research import gap_row
+from ffml.report.answer import labels_sentence
 from ffml.report.numbers import counted, listed
+from ffml.report.page import fill
+from ffml.report.pictures import evidence_pictures, rate_pictures
+from ffml.store.durable import write_atomically
 
 
-def render_audit(audit: Audit) -> str:
-    """Return the page. It has the style and the charts of a run's report."""
-    return fill("audit.html", _context(audit))
+def write_audit_report(audit: Audit, folder: Path) -> Path:
+    """Write ``report.html`` about an audit into ``folder`` and return its path."""
+    page = folder / REPORT
+    write_atomically(page, fill("audit.html", _context(audit)))
+    return page
 
 
 def _context(audit: Audit) -> dict[str, Any]:
@@ -29,10 +32,15 @@ def _context(audit: Audit) -> dict[str, Any]:
         "date": "",
         "version": __version__,
         "verdict": to_document(audit.findings)["verdict"] if audit.findings else None,
-        "asked": _asked(audit),
+        "asked": listed([asked_words(*one) for one in audit.limits.asked()]),
         "findings": audit.findings,
         "what": what_was_read(audit),
-        "gaps": _gap_rows(audit),
+        "gaps": [
+            gap_row(notion, column.name, found._asdict())
+            for column in audit.columns
+            for notion, gaps in column.gaps.items()
+            for found in gaps
+        ],
         "over_time": len(decisions.tasks) > 1,
         "rates": rate_pictures(*people, audit.limits.asked(), audit.answer["favourable"]),
         "evidence": evidence_pictures(*people, audit.limits.asked()),
@@ -52,17 +60,3 @@ def what_was_read(audit: Audit) -> str:
     if decisions.dropped_rows:
         text += f" {counted(decisions.dropped_rows, 'row')} with missing values left out."
     return text
-
-
-def _asked(audit: Audit) -> str:
-    return listed([asked_words(notion, bound) for notion, bound in audit.limits.asked()])
-
-
-def _gap_rows(audit: Audit) -> list[dict[str, str]]:
-    return [
-        {"whose": NOTIONS[notion], "column": column.name, "comparison": found.comparison}
-        | gap_cells(found)
-        for column in audit.columns
-        for notion, gaps in column.gaps.items()
-        for found in gaps
-    ]

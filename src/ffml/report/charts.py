@@ -54,15 +54,6 @@ class Span(NamedTuple):
     chance: float
 
 
-class Moved(NamedTuple):
-    """How many of a group were moved towards the favourable decision, and how many away."""
-
-    name: str
-    towards: int
-    away: int
-    people: int
-
-
 class Point(NamedTuple):
     """A place on two axes."""
 
@@ -71,12 +62,13 @@ class Point(NamedTuple):
     y: float
 
 
-class Pair(NamedTuple):
+class Bars(NamedTuple):
     """Two numbers of one thing, from 0 on."""
 
     name: str
     first: float
     second: float
+    of: str = ""  # said behind the name where there is room
 
 
 def line_figure(
@@ -143,8 +135,8 @@ def line_figure(
     if band:
         legend.append((_svg.patch("allowed"), "allowed"))
     head = [axis.capitalize(), *(line.name for line in lines)]
-    picture = _svg.svg(parts, f"{title}, by {axis}. {_ends_in_words(lines, places, write)}")
-    return _svg.figure(key, title, caption, picture, legend, head, table)
+    label = f"{title}, by {axis}. {_ends_in_words(lines, places, write)}"
+    return _svg.figure(key, title, caption, parts, label, legend, head, table)
 
 
 def forest_figure(
@@ -155,7 +147,6 @@ def forest_figure(
     write: Write,
     *,
     allowed: float | None = None,
-    head: str = "Task",
 ) -> str:
     """Draw a value with its interval in each row, chance shaded around 0.
 
@@ -186,73 +177,61 @@ def forest_figure(
     legend += [(_svg.patch("allowed"), "allowed")] if allowed else []
     far = max(drawn, key=lambda s: abs(s.value), default=None)
     words = f" Furthest: {far.name}, {write(far.value)}." if far else " Nothing measured."
-    picture = _svg.svg(parts, f"{title}, {len(drawn)} rows.{words}", height)
-    return _svg.figure(key, title, caption, picture, legend, [head, title], table)
+    label = f"{title}, {len(drawn)} rows.{words}"
+    return _svg.figure(key, title, caption, parts, label, legend, ["Task", title], table, height)
 
 
-def moved_figure(
-    key: str, title: str, caption: str, rows: Sequence[Moved], towards: str, away: str
-) -> str:
-    """Draw by group how many decisions were moved, in both directions.
-
-    >>> html = moved_figure("m", "Who changed", "", [Moved("F", 9, 1, 50)], "approved", "refused")
-    >>> "9 of 50 now approved, 1 now refused" in html
-    True
-    """
-    row, height = 26, TOP + 26 * len(rows) + FOOT + 2
-    most = max([part for one in rows for part in (one.towards, one.away)], default=0) or 1
-    scale = Scale(0, 1, -1.3 * most, 1.3 * most, _NAMES, height)
-    parts = [_svg.upright_grid(scale, lambda v: f"{abs(v):,.0f}")]
-    for i, one in enumerate(rows):
-        y = TOP + row * i
-        for count, look, sign in ((one.towards, "c1", 1), (one.away, "c2", -1)):
-            parts.append(_bar(f"fill {look}", 0, sign * count, y + 4, row - 8, scale))
-            x, side = scale.across(sign * count) + 4 * sign, "" if sign > 0 else "end"
-            parts.append(_svg.text(x, y + 17, f"{count:,}", side))
-        parts.append(_svg.row_name(one.name, y + 17, _NAMES))
-        tip = f"{one.name}: {one.towards:,} of {one.people:,} now {towards}, "
-        parts.append(_svg.hit(0, y, WIDTH, row, f"{tip}{one.away:,} now {away}"))
-    legend = [(_svg.patch("fill c1"), f"now {towards}"), (_svg.patch("fill c2"), f"now {away}")]
-    table = [[r.name, f"{r.people:,}", f"{r.towards:,}", f"{r.away:,}"] for r in rows]
-    said = "; ".join(f"{r.name}: {r.towards:,} now {towards}, {r.away:,} now {away}" for r in rows)
-    head = ["Group", "People", f"Now {towards}", f"Now {away}"]
-    picture = _svg.svg(parts, f"{title}. {said}.", height)
-    return _svg.figure(key, title, caption, picture, legend, head, table)
-
-
-def pairs_figure(
+def bars_figure(
     key: str,
     title: str,
     caption: str,
-    rows: Sequence[Pair],
+    head: str,
+    rows: Sequence[Bars],
     names: tuple[str, str],
     write: Write,
-    *,
-    head: str = "Input",
+    mirrored: bool = False,
 ) -> str:
     """Draw two bars for each row, such as what tells the group and what the model goes by.
 
-    >>> rows = [Pair("hours", 0.6, 0.1)]
-    >>> html = pairs_figure("p", "Inputs", "", rows, ("tells", "goes by"), "{:.0%}".format)
+    Args:
+        key: the figure's id is ``chart-{key}``.
+        title: what it shows.
+        caption: a sentence on how to read it.
+        head: what a row is.
+        rows: each with two numbers, from 0 on.
+        names: of the two.
+        write: how a value is written.
+        mirrored: the first bar to the right, the second to the left; else one below the other.
+
+    >>> rows = [Bars("hours", 0.6, 0.1)]
+    >>> html = bars_figure("p", "Inputs", "", "Input", rows, ("tells", "goes by"), "{:.0%}".format)
     >>> 'data-tip="hours: tells 60%, goes by 10%"' in html
     True
     """
-    row, height = 30, TOP + 30 * len(rows) + FOOT + 2
-    most = max([value for one in rows for value in one[1:]], default=0.0) or 1.0
-    scale = Scale(0, 1, 0.0, 1.08 * most, _NAMES, height)
-    parts = [_svg.upright_grid(scale, write)]
+    row, height = 28, TOP + 28 * len(rows) + FOOT + 2
+    most = max([value for one in rows for value in one[1:3]], default=0.0) or 1.0
+    low, high = (-1.3 * most, 1.3 * most) if mirrored else (0.0, 1.08 * most)
+    scale, looks = (
+        Scale(0, 1, low, high, _NAMES, height),
+        ("c1", "c2") if mirrored else ("c2", "c1"),
+    )
+    parts, said = [_svg.upright_grid(scale, lambda value: write(abs(value)))], []
     for i, one in enumerate(rows):
         y = TOP + row * i
-        for lane, (value, look) in enumerate(((one.first, "c2"), (one.second, "c1"))):
-            parts.append(_bar(f"fill {look}", 0, value, y + 3 + 12 * lane, 10, scale))
-        parts.append(_svg.row_name(one.name, y + 18, _NAMES))
-        said = ", ".join(f"{n} {write(v)}" for n, v in zip(names, one[1:], strict=True))
-        parts.append(_svg.hit(0, y, WIDTH, row, f"{one.name}: {said}"))
-    legend = [(_svg.patch(f"fill {c}"), n) for c, n in zip(("c2", "c1"), names, strict=True)]
-    table = [[one.name, write(one.first), write(one.second)] for one in rows]
-    said = "; ".join(f"{a}: {write(b)}, {write(c)}" for a, b, c in rows)
-    picture = _svg.svg(parts, f"{title}: {names[0]}, {names[1]}. {said}.", height)
-    return _svg.figure(key, title, caption, picture, legend, [head, *names], table)
+        for lane, (value, look) in enumerate(zip(one[1:3], looks, strict=True)):
+            sign, lower = (1 - 2 * lane, 0) if mirrored else (1, 12 * lane)
+            parts.append(_bar(f"fill {look}", 0, sign * value, y + 3 + lower, 10, scale))
+            if mirrored:
+                x, side = scale.across(sign * value) + 4 * sign, "end" if lane else ""
+                parts.append(_svg.text(x, y + 12, write(value), side))
+        parts.append(_svg.row_name(one.name, y + (12 if mirrored else 17), _NAMES))
+        each = (f"{n} {write(v)}" for n, v in zip(names, one[1:3], strict=True))
+        said.append(f"{one.name}{one.of}: {', '.join(each)}")
+        parts.append(_svg.hit(0, y, WIDTH, row, said[-1]))
+    legend = [(_svg.patch(f"fill {c}"), name) for c, name in zip(looks, names, strict=True)]
+    table = [[one.name + one.of, *map(write, one[1:3])] for one in rows]
+    label = f"{title}. {'; '.join(said)}."
+    return _svg.figure(key, title, caption, parts, label, legend, [head, *names], table, height)
 
 
 def points_figure(
@@ -294,20 +273,13 @@ def points_figure(
         parts.append(_svg.hit(x - 11, y - 11, 22, 22, f"{one.name}: {said}"))
     legend = [(_svg.patch("allowed"), "allowed")] if allowed is not None else []
     table = [
-        [
-            one.name,
-            *(
-                w(v) if math.isfinite(v) else UNDEFINED
-                for w, v in zip(writes, one[1:], strict=True)
-            ),
-        ]
+        [one.name]
+        + [w(v) if math.isfinite(v) else UNDEFINED for w, v in zip(writes, one[1:], strict=True)]
         for one in points
     ]
     said = "; ".join(f"{n}: {axes[0]} {a}, {axes[1]} {b}" for n, a, b in table)
-    picture = _svg.svg(parts, f"{title}. {said}.", height)
-    return _svg.figure(
-        key, title, caption, picture, legend, ["Of", *map(str.capitalize, axes)], table
-    )
+    head = ["Of", *map(str.capitalize, axes)]
+    return _svg.figure(key, title, caption, parts, f"{title}. {said}.", legend, head, table, height)
 
 
 _MARKS = ("chosen", "dot")

@@ -1,15 +1,15 @@
-"""How numbers are written. What is undefined stays visibly so."""
+"""How numbers and lists are written in reports. What is undefined stays visibly so."""
 
 import math
 
-UNDEFINED = "—"
+from ffml.metrics.phrases import UNDEFINED, in_points, rate
 
 
 def number(value: float, digits: int = 3) -> str:
     """Write a number of any size.
 
     >>> number(0.12345), number(-2.0, 1), number(float("nan")), number(0.0000123), number(12345.6)
-    ('0.123', '−2.0', '—', '1.2e−05', '12,346')
+    ('0.123', '−2.0', '–', '1.2e−05', '12,346')
     """
     if not math.isfinite(value):
         return UNDEFINED
@@ -21,58 +21,23 @@ def number(value: float, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
-def rate(value: float) -> str:
-    """Write a share or a ratio, always with three decimals.
-
-    >>> rate(0.00098), rate(float("nan"))
-    ('0.001', '—')
-    """
-    return f"{value:.3f}" if math.isfinite(value) else UNDEFINED
-
-
-def whole(value: float) -> str:
-    """Write a count.
-
-    >>> whole(1234.0), whole(float("nan"))
-    ('1,234', '—')
-    """
-    return f"{value:,.0f}" if math.isfinite(value) else UNDEFINED
-
-
-def percent(value: float) -> str:
-    """Write a share.
-
-    >>> percent(0.9712)
-    '97 %'
-    """
-    return f"{100 * value:.0f} %" if math.isfinite(value) else UNDEFINED
-
-
-def interval(low: float, high: float, joint: str = " to ") -> str:
-    """Write an interval, or nothing where there is none.
+def interval(low: float, high: float) -> str:
+    """Write an interval of shares, or nothing where there is none.
 
     >>> interval(0.5, 0.75), interval(float("nan"), 1.0)
     ('0.500 to 0.750', '')
     """
-    return f"{rate(low)}{joint}{rate(high)}" if math.isfinite(low + high) else ""
+    return f"{rate(low)} to {rate(high)}" if math.isfinite(low + high) else ""
 
 
-def points(value: float) -> str:
-    """Write a difference of rates in percentage points.
+def points_interval(low: float | None, high: float | None) -> str:
+    """Write the interval of a gap, or nothing where there is none.
 
-    >>> points(-0.0712), points(float("nan"))
-    ('−7.1', '—')
+    >>> points_interval(-0.01, 0.05), points_interval(None, None)
+    ('−1.0 to 5.0', '')
     """
-    return f"{100 * value:.1f}".replace("-", "−") if math.isfinite(value) else UNDEFINED
-
-
-def points_interval(low: float, high: float) -> str:
-    """Write its interval, or nothing where there is none.
-
-    >>> points_interval(-0.01, 0.05)
-    '−1.0 to 5.0'
-    """
-    return f"{points(low)} to {points(high)}" if math.isfinite(low + high) else ""
+    ends = in_points(low), in_points(high)
+    return "" if UNDEFINED in ends else " to ".join(ends)
 
 
 def counted(count: int, noun: str) -> str:

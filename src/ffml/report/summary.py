@@ -7,10 +7,9 @@ import numpy as np
 
 from ffml.base import SensitiveColumn
 from ffml.metrics.answer import Asked, answer
-from ffml.metrics.by_column import by_column
 from ffml.metrics.labels import measurable
 from ffml.metrics.reliability import reliability
-from ffml.metrics.summary import summarise
+from ffml.metrics.summary import column_summary, summarise, typical_gap
 from ffml.online.state import Round
 
 LABEL_FREE = ("dp", "disc", "dbc", "collapsed")  # columns of a round that need no label, by prefix
@@ -28,25 +27,15 @@ def run_summary(
 ) -> dict[str, Any]:
     """Say in numbers what a run came to: the answer first, then everything behind it.
 
-    Args:
-        rounds: those that were done.
-        columns: the sensitive ones.
-        constraint_names: of the problem.
-        status: "complete" or "interrupted".
-        asked: notions with their bounds, None where no fairness was asked for.
-        favourable: the favourable outcome in the user's words.
-        raised: alarms of earlier summaries, which stand.
-        policy: who was decided favourably.
+    ``asked``, ``favourable``, ``raised`` and ``policy`` are as in `ffml.metrics.answer.answer`.
     """
     counts = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     tables = {name: measurable(table) for name, table in counts.items()}
-    selective = tables[columns[0].name] is not counts[columns[0].name]
-    ceilings = {c.name: np.stack([r.ceilings[c.name] for r in rounds]) for c in columns}
+    selective = any(tables[name] is not table for name, table in counts.items())
     rows = [
         _averaged(record, selective) | {"n_validation": record.n_validation} for record in rounds
     ]
-    names = [record.task for record in rounds]
-    last = rounds[-1]
+    names, last = [record.task for record in rounds], rounds[-1]
     return {
         "status": status,
         "rounds": len(rounds),
@@ -55,18 +44,23 @@ def run_summary(
             counts, columns, asked, names, favourable=favourable, raised=raised, policy=policy
         ),
         "without_fairness": without_fairness(rounds, columns, asked),
+        "alone": had_each_come_alone(rounds, columns, asked),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
-        "by_column": by_column(tables, tuple(columns), ceilings),
+        "by_column": {
+            c.name: column_summary(
+                tables[c.name], np.stack([r.ceilings[c.name] for r in rounds]), c
+            )
+            for c in columns
+        },
         "drift": drift_summary(rounds),
         "reliability": reliability(
             np.sum([r.reliability for r in rounds], axis=0) * (0 if selective else 1)
         ),
         "collapsed_rounds": int(np.nansum([row["collapsed"] for row in rows])),
-        "multipliers": dict(zip(constraint_names, last.multipliers.tolist(), strict=True)),
-        "violation": dict(zip(constraint_names, last.violation.tolist(), strict=True)),
-        "clipped_violation": dict(
-            zip(constraint_names, last.clipped_violation.tolist(), strict=True)
-        ),
+        **{
+            kind: dict(zip(constraint_names, getattr(last, kind).tolist(), strict=True))
+            for kind in ("multipliers", "violation", "clipped_violation")
+        },
     }
 
 
@@ -85,18 +79,34 @@ def without_fairness(
     )
     if same:
         return None
-    free = {c.name: np.stack([r.unpriced[c.name] for r in rounds]) for c in columns}
-    found = answer(free, columns, [(notion, None) for notion, _ in asked])
-    worst = found["notions"][0]
-    fact = worst["fact"] or {}
+    return _outcome([record.unpriced for record in rounds], columns, asked)
+
+
+def had_each_come_alone(
+    rounds: Sequence[Round], columns: Sequence[SensitiveColumn], asked: Asked
+) -> dict[str, Any] | None:
+    """Answer for what the same people would have got one by one, before their task was known.
+
+    Prices found on the people who are decided about fit the chance in them too; those of people
+    who come alone do not. None where the run does not know it.
+    """
+    alone = [record.alone for record in rounds if record.alone]
+    return _outcome(alone, columns, asked) if alone else None
+
+
+def _outcome(
+    rounds: Sequence[Mapping[str, np.ndarray]], columns: Sequence[SensitiveColumn], asked: Asked
+) -> dict[str, Any]:
+    """Say in a few numbers what other decisions would have come to, from their counts."""
+    counts = {c.name: np.stack([tables[c.name] for tables in rounds]) for c in columns}
+    shown = answer(counts, columns, [(notion, None) for notion, _ in asked])
+    notion = shown["notions"][0]
+    fact = notion["fact"] or {}
     return {
-        **{k: found[k] for k in ("accuracy", "balanced_accuracy", "positive_share")},
+        **{k: shown[k] for k in ("people", "accuracy", "balanced_accuracy", "positive_share")},
         "gap": fact.get("gap"),
         "ratio": fact.get("ratio"),
-        "typical": max(
-            (c["typical"]["value"] for c in worst["columns"]),
-            key=lambda v: np.nan_to_num(v, nan=-1),
-        ),
+        "typical": typical_gap(notion),
     }
 
 

@@ -1,6 +1,6 @@
 """People who come to be decided about: read from a table, put by task, named."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +19,11 @@ class Arrivals(NamedTuple):
     ids: np.ndarray | None
     tasks: list[str | None]
 
-    def at(self, places: Sequence[int]) -> "Arrivals":
+    def at(self, places: np.ndarray) -> "Arrivals":
         """Return some of them."""
-        rows = np.asarray(places, int)
-        ids = None if self.ids is None else self.ids[rows]
-        return Arrivals(self.x[rows], self.groups[rows], ids, [self.tasks[i] for i in places])
+        ids = None if self.ids is None else self.ids[places]
+        tasks = [self.tasks[i] for i in places.tolist()]
+        return Arrivals(self.x[places], self.groups[places], ids, tasks)
 
     @property
     def asked(self) -> str:
@@ -74,12 +74,11 @@ def batches_of(arrivals: Arrivals, schema: Schema, store: Store) -> list[Batch]:
     places: dict[str, list[int]] = {}
     for place, name in enumerate(tasks):
         places.setdefault(str(name), []).append(place)
-    return [_batch(name, arrivals, np.array(rows), schema) for name, rows in places.items()]
-
-
-def _batch(name: str, arrivals: Arrivals, rows: np.ndarray, schema: Schema) -> Batch:
-    ids = None if arrivals.ids is None else arrivals.ids[rows]
-    unknown = np.full(len(rows), -1)
-    task = Task(name, arrivals.x[rows], unknown, arrivals.groups[rows], ids=ids)
-    contents = fingerprints(task, schema).rows
-    return Batch(task, rows, names_of(task, contents), contents)
+    batches = []
+    for name, some in places.items():
+        rows = np.array(some)
+        part = arrivals.at(rows)
+        task = Task(name, part.x, np.full(len(rows), -1), part.groups, ids=part.ids)
+        contents = fingerprints(task, schema).rows
+        batches.append(Batch(task, rows, names_of(task, contents), contents))
+    return batches

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ffml.report.files import round_row
-from ffml.runs._rounds import rounds_from
+from ffml.runs._views import past_of
 from ffml.store import Store
 
 if TYPE_CHECKING:
@@ -18,12 +18,8 @@ def rounds_frame(run: "Run") -> "pd.DataFrame":
     """Return one row a round."""
     import pandas as pd
 
-    record = run.record
-    names = run.session().loop.problem.constraint_names
-    rows = [
-        round_row(one, names, float)
-        for one in rounds_from(record.kept, record.counts, record.columns)
-    ]
+    _, rounds, names = past_of(run)
+    rows = [round_row(one, names, float) for one in rounds]
     return pd.DataFrame(rows).set_index("round")
 
 
@@ -55,21 +51,30 @@ def rates_frame(store: Store, start: str | None, end: str | None, by: str | None
     import pandas as pd
 
     with store.snapshot():
-        rows, cells = store.rates(start, end, by), store.cells()
-    sums: dict[tuple[str, str, str], np.ndarray] = {}
-    for period, cell, *counts in rows:
-        for column, group in cells[cell].items():
-            if group is not None:
-                before = sums.get((period, column, group), 0)
-                sums[period, column, group] = before + np.array([n or 0 for n in counts], float)
-    keys = sorted(sums)
-    frame = pd.DataFrame(keys, columns=["period", "column", "group"])
-    counts = np.array([sums[key] for key in keys]).reshape(-1, 5).T
-    people, positive, unpriced, labelled, ones = counts
-    frame["people"], frame["positive"] = people.astype(int), positive.astype(int)
-    frame["rate"], frame["unpriced"] = positive / people, unpriced / people
-    frame["labelled"] = labelled.astype(int)
-    frame["label_rate"] = np.divide(ones, labelled, np.full(len(keys), np.nan), where=labelled > 0)
+        rows, cells = store.periods(start, end, by), store.cells()
+    key = ["period", "column", "group"]
+    counts = pd.DataFrame(
+        [
+            (
+                period,
+                column,
+                group,
+                n,
+                n * decision,
+                n * max(unpriced, 0),
+                n * (y >= 0),
+                n * max(y, 0),
+            )
+            for period, cell, y, decision, unpriced, n in rows
+            for column, group in cells[cell].items()
+            if group is not None
+        ],
+        columns=[*key, "people", "positive", "unpriced", "labelled", "label_rate"],
+    )
+    frame = counts.groupby(key, as_index=False).sum()
+    frame.insert(5, "rate", frame["positive"] / frame["people"])
+    frame["unpriced"] = frame["unpriced"] / frame["people"]
+    frame["label_rate"] = frame["label_rate"] / frame["labelled"].replace(0, np.nan)
     return frame if by else frame.drop(columns="period")
 
 

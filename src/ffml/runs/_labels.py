@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ffml.base import FFMLError, SensitiveColumn, Task
+from ffml.base import FFMLError, Task
 from ffml.online.judge import Decided, judge_decisions
 from ffml.online.learn import learn_due
 from ffml.online.loop import absorb
 from ffml.online.state import LoopState
 from ffml.online.waiting import Waiting
 from ffml.runs._answer import keep_alarms
+from ffml.runs._played import group_codes, learned_between
 from ffml.runs._rounds import judged_again, round_document
 from ffml.runs._session import Session
 from ffml.runs._trials import Trial, try_newest
@@ -97,7 +98,7 @@ def _learned(
         state, rounds[one.task.name] = _judge(session, state, one)
     if labelled:
         state, _ = learn_due(session.loop, state)
-    tasks = learned_now(before, state)
+    tasks = learned_between(before, state)
     for name in tasks:
         rounds[name] = ("learned", rounds[name][1] if name in rounds else _round(session, name)[1])
     due = [
@@ -114,14 +115,6 @@ def _learned(
         rounds[row.task] = ("decided" if waits else "learned", round_document(record))
         tasks += () if waits else (row.task,)
     return Learned(state, rounds, tasks, tuple(row.round for row, *_ in due), trial)
-
-
-def learned_now(before: LoopState, after: LoopState) -> tuple[str, ...]:
-    """Name the waiting tasks that were learned from in between."""
-    still = {one.round for one in after.waiting if not one.learned}
-    return tuple(
-        one.task.name for one in before.waiting if not one.learned and one.round not in still
-    )
 
 
 def _labelled(one: Waiting, labels: Labels) -> Waiting:
@@ -151,10 +144,7 @@ def open_task(
     kept = {name: values[:most] for name, values in kept.items()}
     new = dict(zip(placement.decision, placement.label, strict=True))
     y = [new.get(seq, old) for seq, old in zip(kept["seq"].tolist(), kept["label"], strict=True)]
-    cells, schema = session.store.cells(), session.schema
-    groups = np.array(
-        [[_code(c, cells[cell].get(c.name)) for c in schema.sensitive] for cell in kept["cell"]]
-    )
+    groups = group_codes(session.schema, session.store.cells(), kept["cell"])
     x = np.stack(list(kept["x"])).astype(float)
     task = Task(row.task, x, np.array(y, np.int32), groups, ids=kept["id"])
     chances = np.clip(kept["probability"], 1e-6, 1 - 1e-6)
@@ -163,10 +153,6 @@ def open_task(
     logits = np.where(positive, np.maximum(logits, 1e-6), np.minimum(logits, 0.0))
     decided = Decided(np.arange(len(x)), logits, kept["probability"], kept["unpriced"] > 0)
     return task, decided
-
-
-def _code(column: SensitiveColumn, group: str | None) -> int:
-    return column.groups.index(group) if group in column.groups else -1
 
 
 def _judge(session: Session, state: LoopState, one: Waiting) -> tuple[LoopState, tuple[str, Any]]:

@@ -1,13 +1,14 @@
 """A round that was played, with its people, ready for a ledger."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ffml.base import Schema, Task
 from ffml.online.loop import step
 from ffml.online.state import Loop, LoopState, Round
-from ffml.runs._people import Fingerprints, fingerprints, names_of
+from ffml.runs._people import fingerprints, names_of
 from ffml.runs._rounds import round_document
 from ffml.store import Decided, Transaction
 
@@ -35,6 +36,14 @@ class Played(NamedTuple):
         return number
 
 
+def learned_between(before: LoopState, after: LoopState) -> tuple[str, ...]:
+    """Name the tasks that waited for labels and were learned from in between."""
+    still = {one.round for one in after.waiting if not one.learned}
+    return tuple(
+        one.task.name for one in before.waiting if not one.learned and one.round not in still
+    )
+
+
 def play_round(
     loop: Loop, state: LoopState, task: Task, version: int, keep_features: bool = False
 ) -> tuple[LoopState, Played]:
@@ -48,39 +57,42 @@ def play_round(
         keep_features: whether the ledger is to keep everybody's features.
     """
     prints = fingerprints(task, loop.schema)
-    task = task._replace(ids=np.array(names_of(task, prints.rows), object))
+    names, n = names_of(task, prints.rows), len(task.y)
+    task = task._replace(ids=np.array(names, object))
     state, record = step(loop, state, task)
-    x = task.x if keep_features else None
-    people = decided_rows(loop.schema, task, prints, record.decided, version, x)
-    missing = None if task.missing is None else task.missing.tolist()
-    return state, Played(record, people, prints.columns, missing)
-
-
-def decided_rows(
-    schema: Schema,
-    task: Task,
-    prints: Fingerprints,
-    decided: Any,
-    version: int,
-    x: np.ndarray | None = None,
-) -> Decided:
-    """Return a task's people for the ledger; rows that were adapted to have no decision."""
-    n = len(task.y)
     probability, decision, unpriced = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
+    decided = record.decided  # rows that were adapted to have no decision
     probability[decided.rows] = decided.probabilities
     decision[decided.rows] = decided.logits > 0
     unpriced[decided.rows] = decided.unpriced
-    return Decided(
-        ids=[str(name) for name in (() if task.ids is None else task.ids)],
-        groups=group_names(schema, task.groups),
+    people = Decided(
+        ids=names,
+        groups=group_names(loop.schema, task.groups),
         version=version,
         probability=probability,
         decision=decision,
         unpriced=unpriced,
         label=np.asarray(task.y, np.int64),
         content=prints.rows,
-        x=x,
+        x=task.x if keep_features else None,
     )
+    missing = None if task.missing is None else task.missing.tolist()
+    return state, Played(record, people, prints.columns, missing)
+
+
+def group_codes(
+    schema: Schema, cells: Mapping[int, Mapping[str, str | None]], kept: np.ndarray
+) -> np.ndarray:
+    """Return the codes of people's groups by their cells in the ledger; -1 where not known."""
+    codes = {
+        cell: [_code(column.groups, groups.get(column.name)) for column in schema.sensitive]
+        for cell, groups in cells.items()
+    }
+    return np.array([codes[cell] for cell in kept.tolist()], np.int32)
+
+
+def _code(groups: Sequence[str], group: str | None) -> int:
+    return groups.index(group) if group in groups else -1
 
 
 def group_names(schema: Schema, groups: np.ndarray) -> dict[str, list[str | None]]:

@@ -1,24 +1,27 @@
 """Learn a run again, event by event, and compare the bytes that it ends with."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ffml.base import FFMLError, Task
+from ffml.base import FFMLError, Schema, Task
 from ffml.online.loop import start
 from ffml.runs._further import further_tasks
 from ffml.runs._labels import add_labels
 from ffml.runs._people import fingerprints
-from ffml.runs._played import group_names
+from ffml.runs._played import group_codes, group_names
 from ffml.runs._session import Session, first_inputs
 from ffml.store import Decided, Event, Labels, Round, Store
 
 if TYPE_CHECKING:
     from ffml.runs._run import Run
 
+_COLUMNS = (
+    *("round", "id", "cell", "content", "version", "probability", "decision", "unpriced"),
+    *("first_label", "x"),
+)
 _DOCUMENTS = ("config", "schema", "preprocessing", "judge_after", "keep_features")
 
 
@@ -34,139 +37,110 @@ def replay(run: "Run", data: Any = None) -> bool:
             "people were forgotten; what was learned from them cannot be learned again without them"
         )
     kept = run.store.document("keep_features") and "roles" in run.config["data"]
-    tables = None if kept else _given(run, data)
+    tables = None if kept else {task.name: task for task in further_tasks(run, data).tasks()}
     with TemporaryDirectory(prefix="ffml-") as folder:
         documents = {key: run.store.document(key) for key in _DOCUMENTS}
         with Store.create(Path(folder) / "run", documents) as store:
-            session = _beginning(run, store)
+            own, rounds = run.session(), {row.round: row for row in run.store.rounds()}
+            state = start(own.loop, *first_inputs(documents["preprocessing"]))
+            session = Session(store, own.config, own.loop, state)
             for event in events:
-                _again(run, session, event, tables)
-            ours, theirs = store.latest_version(), run.store.latest_version()
+                _again(run, session, event, rounds, tables)
+            ours, theirs = store.version(), run.store.version()
             if ours is None or theirs is None:
                 raise FFMLError(f"{run.store.name} has learned nothing that could be replayed")
             return ours.state == theirs.state and [*ours.blobs] == [*theirs.blobs]
 
 
-def _beginning(run: "Run", store: Store) -> Session:
-    own = run.session()
-    state = start(own.loop, *first_inputs(store.document("preprocessing")))
-    return Session(store, own.config, own.loop, state)
-
-
-def _given(run: "Run", data: Any) -> dict[str, Task]:
-    return {task.name: task for task in further_tasks(run, data).tasks()}
-
-
-def _again(run: "Run", session: Session, event: Event, tables: dict[str, Task] | None) -> None:
+def _again(
+    run: "Run",
+    session: Session,
+    event: Event,
+    rounds: dict[int, Round],
+    tables: dict[str, Task] | None,
+) -> None:
     """Do once more what an event did."""
-    written = event.document
+    written, who = event.document, event.who
     if "decisions" in written:
-        numbers = range(written["decisions"][0], sum(written["decisions"]))
-        for people in _by_round(run, numbers, tables):
-            if event.who == "decide":
-                _decide(session, people)
+        first, count = written["decisions"]
+        kept = run.store.decisions(columns=_COLUMNS, numbers=range(first, first + count))
+        for number in np.unique(kept["round"]).tolist():
+            some = kept["round"] == number
+            own = {name: values[some] for name, values in kept.items()}
+            task = _task(run, rounds[number], own, tables)
+            if who == "decide":
+                _decide(session, task, own)
             else:
-                session.play(people.task(), event.who)
+                session.play(task, who)
     elif "labels" in written:
         first, count = written["labels"]
-        rows = {row.task: row.document for row in run.store.rounds()}
-        most = {task: said["n_rows"] for task, said in rows.items() if "n_rows" in said}
-        add_labels(session, _labels(run, range(first, first + count)), True, event.who, most)
-
-
-def _by_round(run: "Run", numbers: range, tables: dict[str, Task] | None) -> "Iterator[_People]":
-    """Return the people of an event, task by task."""
-    wanted = run.store.rounds_between(numbers.start, numbers.stop - 1)
-    rows = {row.round: row for row in run.store.rounds()}
-    return (_People(run, rows[number], numbers, tables) for number in wanted)
+        rows = run.store.labels_between(first, first + count - 1)
+        _, tasks, ids, values, _ = zip(*rows, strict=True)
+        labels = Labels(ids, np.array(values), tasks)
+        most = {r.task: r.document["n_rows"] for r in rounds.values() if "n_rows" in r.document}
+        add_labels(session, labels, True, who, most)
 
 
 def task_of(run: "Run", number: int) -> Task:
     """Return the people of a round as the task that they came as, from the features kept."""
     [row] = [row for row in run.store.rounds() if row.round == number]
-    numbers = run.store.decisions(round=number, columns=("seq",))["seq"]
-    return _People(run, row, range(int(numbers[0]), int(numbers[-1]) + 1), None).task()
+    return _task(run, row, run.store.decisions(round=number, columns=_COLUMNS), None)
 
 
-class _People:
-    """Those of one event and task, in the ledger's order and as they were known then."""
-
-    def __init__(
-        self, run: "Run", row: Round, numbers: range, tables: dict[str, Task] | None
-    ) -> None:
-        self.run = run
-        columns = ("id", "cell", "content", "version", "probability", "decision", "unpriced")
-        kept = run.store.decisions(round=row.round, columns=("seq", *columns, "first_label", "x"))
-        some = (kept["seq"] >= numbers.start) & (kept["seq"] < numbers.stop)
-        self.kept = {name: values[some] for name, values in kept.items()}
-        self.name, missing = row.task, row.document.get("missing")
-        self.missing = None if missing is None else np.array(missing)
-        cells, self.schema = run.store.cells(), run.session().schema
-        of = [cells[cell] for cell in self.kept["cell"].tolist()]
-        self.groups = np.array(
-            [[_code(c.groups, g.get(c.name)) for c in self.schema.sensitive] for g in of], np.int32
-        )
-        self.x = self._features(tables)
-
-    def task(self) -> Task:
-        """Return them as the task that they came as."""
-        labels = self.kept["first_label"].astype(np.int32)
-        return Task(self.name, self.x, labels, self.groups, self.missing, self.kept["id"])
-
-    def _features(self, tables: dict[str, Task] | None) -> np.ndarray:
-        if all(len(x) for x in self.kept["x"]):
-            return np.stack(list(self.kept["x"]))
-        return self._found(None if tables is None else tables.get(self.name))
-
-    def _found(self, task: Task | None) -> np.ndarray:
-        """Find the same people in the data."""
-        missing = FFMLError(
-            f"task {self.name!r} of the run is not in the data, or has changed; give all tables in "
-            "one, or keep features from the start (--keep-features)"
-        )
-        if task is None:
-            raise missing
-        content = fingerprints(task, self.schema).rows
-        wanted = list(self.kept["id"])
-        if task.ids is None:  # the same content has the same features, whatever its label was then
-            names, wanted = content.tolist(), self.kept["content"].tolist()
-        else:
-            names = [str(name) for name in task.ids]
-        places = {name: place for place, name in enumerate(names)}
-        if any(name not in places for name in wanted):
-            raise missing
-        order = np.array([places[name] for name in wanted])
-        if (content[order] != self.kept["content"]).any():
-            raise missing
-        return task.x[order]
-
-
-def _decide(session: Session, people: _People) -> None:
-    """Write decisions that were made one by one, as they were."""
-    kept, store = people.kept, session.store
-    before = next((row for row in store.rounds() if row.task == people.name), None)
-    decided = Decided(
-        ids=list(kept["id"]),
-        groups=group_names(people.schema, people.groups),
-        version=int(kept["version"][0]),
-        **{k: kept[k] for k in ("probability", "decision", "unpriced", "content")},
-        label=kept["first_label"],
-        x=people.x if before is None or before.status == "open" else None,
+def _task(
+    run: "Run", row: Round, kept: dict[str, np.ndarray], tables: dict[str, Task] | None
+) -> Task:
+    """Return people as the task that they came as: in the ledger's order, as known then."""
+    missing = row.document.get("missing")
+    schema = run.session().schema
+    x = kept["x"]
+    if not all(len(features) for features in x):
+        x = _features(row.task, kept, None if tables is None else tables.get(row.task), schema)
+    return Task(
+        row.task,
+        np.stack(list(x)),
+        kept["first_label"].astype(np.int32),
+        group_codes(schema, run.store.cells(), kept["cell"]),
+        None if missing is None else np.array(missing),
+        kept["id"],
     )
-    with store.transaction("decide", f"{len(kept['id'])} people of {people.name}") as ledger:
-        number = before.round if before else ledger.put_round(people.name, "open", {})
+
+
+def _features(
+    name: str, kept: dict[str, np.ndarray], task: Task | None, schema: Schema
+) -> np.ndarray:
+    """Find the features of people in the data."""
+    changed = FFMLError(
+        f"task {name!r} of the run is not in the data, or has changed; give all tables in one, or "
+        "keep features from the start (--keep-features)"
+    )
+    if task is None:
+        raise changed
+    content = fingerprints(task, schema).rows
+    if task.ids is None:  # the same content has the same features, whatever its label was then
+        names, wanted = content.tolist(), kept["content"].tolist()
+    else:
+        names, wanted = [str(one) for one in task.ids], kept["id"].tolist()
+    places = {one: place for place, one in enumerate(names)}
+    if any(one not in places for one in wanted):
+        raise changed
+    order = np.array([places[one] for one in wanted])
+    if (content[order] != kept["content"]).any():
+        raise changed
+    return task.x[order]
+
+
+def _decide(session: Session, task: Task, kept: dict[str, np.ndarray]) -> None:
+    """Write decisions that were made one by one, as they were."""
+    before = session.store.round_of(task.name)
+    decided = Decided(
+        ids=kept["id"].tolist(),
+        groups=group_names(session.schema, task.groups),
+        version=int(kept["version"][0]),
+        **{name: kept[name] for name in ("probability", "decision", "unpriced", "content")},
+        label=kept["first_label"],
+        x=task.x if before is None or before.status == "open" else None,
+    )
+    with session.store.transaction("decide", f"{len(task.y)} people of {task.name}") as ledger:
+        number = before.round if before else ledger.put_round(task.name, "open", {})
         ledger.add_decisions(number, decided)
-
-
-def _code(groups: tuple[str, ...], group: str | None) -> int:
-    return groups.index(group) if group in groups else -1
-
-
-def _labels(run: "Run", numbers: range) -> Labels:
-    found = []
-    for row in run.store.rounds():
-        came = run.store.labels_of(row.round)
-        some = zip(came["seq"].tolist(), came["id"], came["label"].tolist(), strict=True)
-        found += [(seq, id, label, row.task) for seq, id, label in some if seq in numbers]
-    _, ids, values, tasks = zip(*sorted(found), strict=True)
-    return Labels(list(ids), np.array(values), list(tasks))

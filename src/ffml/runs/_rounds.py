@@ -30,6 +30,7 @@ def round_document(record: Round) -> dict[str, Any]:
         "drift": [list(one) for one in record.drift],
         "seconds": record.seconds,
         "extra": record.extra,
+        "alone": {name: table.tolist() for name, table in record.alone.items()},
         "counted": _signature(record.tables),
     }
 
@@ -114,6 +115,7 @@ def _round(row: Any, tables: Tables, violation: np.ndarray, clipped: np.ndarray)
         drift=tuple(Drift(*one) for one in document["drift"]),
         seconds=document["seconds"],
         extra=document["extra"],
+        alone={name: np.array(table) for name, table in document.get("alone", {}).items()},
         tables={name: counts[place] for name, counts in tables.decided.items()},
         unpriced={name: counts[place] for name, counts in tables.unpriced.items()},
     )

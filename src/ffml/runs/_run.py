@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ffml.base import FFMLError
 from ffml.runs._promotion import Promotion
-from ffml.store import Store, forget
+from ffml.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,11 +179,9 @@ class Run(Promotion):
             task: what population or period all of them are of.
             scorer: what decides, found before; None: that of the version that decides.
         """
-        from ffml.runs._decide import Part, decide_people
+        from ffml.runs._decide import decide_people
 
-        return decide_people(
-            self, people, task=task, parts=[Part(*one) for one in requests], scorer=scorer
-        )
+        return decide_people(self, people, task=task, parts=requests, scorer=scorer)
 
     # -- views -----------------------------------------------------------------------------------
 
@@ -232,9 +230,11 @@ class Run(Promotion):
         Returns:
             It has ``to_html``, ``to_csv``, ``to_json``, and ``write`` to a path.
         """
-        from ffml.runs._documents import document_of
+        from ffml.documents import NEED_RUN, make_document, people_of_run
+        from ffml.runs._views import facts_of
 
-        return document_of(self, as_, fields)
+        facts = facts_of(self) if as_ in NEED_RUN else None
+        return make_document(as_, people_of_run(self.store), facts, fields)
 
     def explain(self, id: str, task: str | None = None, person: Any = None) -> "Explanation":
         """Say which inputs moved the score of one person most, see `ffml.runs._explain`.
@@ -260,7 +260,7 @@ class Run(Promotion):
         """Take a person's id and features out of the ledger; return of how many decisions."""
         with self.learning() as session:
             session.forget(id, tasks)
-            return forget(self.store, id, tasks)
+            return self.store.forget(id, tasks)
 
     def replay(self, data: Any = None) -> bool:
         """Learn everything again from the run's data and the ledger's labels; compare the bytes."""

@@ -13,20 +13,19 @@ from ffml.online.judge import Decided as Decision
 from ffml.online.loop import start
 from ffml.online.state import Loop, LoopState, Round
 from ffml.online.waiting import Waiting
-from ffml.recipe.build import Experiment, build_loop
+from ffml.recipe.build import Experiment, build_loop, shared_functions
 from ffml.recipe.config import RunConfig
 from ffml.recipe.saved import run_config
 from ffml.recipe.schemas import schema_from
-from ffml.recipe.sharing import shared_functions
 from ffml.runs._again import given_again, refuse_disorder
 from ffml.runs._answer import keep_alarms, needs_labels
-from ffml.runs._played import play_round
+from ffml.runs._played import learned_between, play_round
 from ffml.runs._state import StateWriter, read_state
 from ffml.runtime import refuse_differences
 from ffml.scoring.model import SavedModel
 from ffml.scoring.rules import model_of
 from ffml.store import Round as LedgerRound
-from ffml.store import Store, Transaction
+from ffml.store import Store, Transaction, Version
 from ffml.tables import Preprocessor, is_period
 from ffml.tables.scaling import RunningScaler
 
@@ -53,18 +52,10 @@ class Session:
         """Stand where the ledger's newest version stood."""
         refuse_after_fork()
         config = run_config(store.document("config")["run"])
-        schema, preprocessing = (
-            schema_from(store.document("schema")),
-            store.document("preprocessing"),
-        )
+        schema = schema_from(store.document("schema"))
         built = shared_functions(config, schema)
         loop = build_loop(config, built, schema, store.document("judge_after") or 0)
-        session = cls(store, config, loop, start(loop, *first_inputs(preprocessing)))
-        newest = store.latest_version()
-        if newest is not None and newest.state is not None:
-            session.state = read_state(session.state, newest.state, newest.blobs)
-            session.version = newest.number
-        return session
+        return cls._standing(store, config, loop, store.version())
 
     def at(self, number: int) -> "Session":
         """Stand where a version stood, to decide as it did."""
@@ -73,9 +64,17 @@ class Session:
         kept = self.store.version(number)
         if kept is None or kept.state is None:
             raise FFMLError(f"version {number} of {self.store.name} has no state any more")
-        first = start(self.loop, *first_inputs(self.store.document("preprocessing")))
-        session = Session(self.store, self.config, self.loop, first)
-        session.state, session.version = read_state(first, kept.state, kept.blobs), number
+        return self._standing(self.store, self.config, self.loop, kept)
+
+    @classmethod
+    def _standing(
+        cls, store: Store, config: RunConfig, loop: Loop, version: Version | None
+    ) -> "Session":
+        first = start(loop, *first_inputs(store.document("preprocessing")))
+        session = cls(store, config, loop, first)
+        if version is not None and version.state is not None:
+            session.state = read_state(first, version.state, version.blobs)
+            session.version = version.number
         return session
 
     @property
@@ -136,7 +135,8 @@ class Session:
         refuse_differences(state.learner)  # among several processes that share a run
         with self.store.transaction(who, f"round {state.round}: {task.name}") as ledger:
             number = played.write(ledger, state)
-            self._put_learned(ledger, state)
+            for name in learned_between(self.state, state):
+                ledger.set_status(name, "learned")
             version = self.put_state(ledger, state, number)
         self.state, self.version = state, version
         return played.record
@@ -162,13 +162,6 @@ class Session:
             with self.store.transaction("forget", "a person who was waited for") as ledger:
                 self.version = self.put_state(ledger, state)
             self.state = state
-
-    def _put_learned(self, ledger: Transaction, state: LoopState) -> None:
-        """Say of tasks that waited and were learned from now that they were."""
-        still = {one.round for one in state.waiting if not one.learned}
-        for one in self.state.waiting:
-            if not one.learned and one.round not in still:
-                ledger.set_status(one.task.name, "learned")
 
 
 def first_inputs(

@@ -5,7 +5,7 @@ named by its checksum, so that a version of the state stays small.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,9 +41,19 @@ class StateWriter:
         """Return a state as bytes."""
         before, self._names = self._names, {}
         new: dict[str, bytes] = {}
-        tasks = [self._name(task, pack_task, before, new) for task in state.memory.tasks]
+
+        def name_of(value: Any, of: Any, packed: Callable[[Any], Packed]) -> str:
+            known = before.get(id(of)) or self._names.get(id(of))
+            if known is None:
+                data = packed(value).data
+                known = (of, hashlib.sha256(data).hexdigest())
+                new[known[1]] = data
+            self._names[id(of)] = known
+            return known[1]
+
+        tasks = [name_of(task, task, _pack_task) for task in state.memory.tasks]
         waiting: list[dict[str, Any]] = [
-            {"part": self._name(one.task.x, _pack_waiting(one), before, new)}
+            {"part": name_of(one, one.task.x, _pack_waiting)}
             | {"round": one.round, "name": one.task.name, "learned": one.learned}
             for one in state.waiting
         ]
@@ -55,15 +65,6 @@ class StateWriter:
         }
         parts = tuple(dict.fromkeys([*tasks, *(one["part"] for one in waiting)]))
         return SavedState(pack(document, state_arrays(state)).data, parts, new)
-
-    def _name(self, value: Any, packed: Any, before: dict, new: dict[str, bytes]) -> str:
-        known = before.get(id(value)) or self._names.get(id(value))
-        if known is None:
-            data = packed(value).data
-            known = (value, hashlib.sha256(data).hexdigest())
-            new[known[1]] = data
-        self._names[id(value)] = known
-        return known[1]
 
 
 def state_arrays(state: LoopState) -> dict[str, np.ndarray]:
@@ -102,7 +103,10 @@ def read_state(start: LoopState, data: bytes, parts: Mapping[str, bytes]) -> Loo
         scaler=scaler,
         watch=watch_from(start.watch, arrays),
         memory=Memory(
-            tuple(read_task(parts[name]) for name in document["memory"]["tasks"]),
+            tuple(
+                LabelledTask(**unpack(parts[name], "a task in memory").arrays)
+                for name in document["memory"]["tasks"]
+            ),
             document["memory"]["seen"],
         ),
         waiting=tuple(
@@ -115,25 +119,15 @@ def read_state(start: LoopState, data: bytes, parts: Mapping[str, bytes]) -> Loo
     )
 
 
-def pack_task(task: LabelledTask) -> Packed:
-    """Return a task of the memory as bytes."""
+def _pack_task(task: LabelledTask) -> Packed:
     return pack({"kind": "task"}, task._asdict())
 
 
-def read_task(data: bytes) -> LabelledTask:
-    """Read a task of the memory back."""
-    return LabelledTask(**unpack(data, "a task in memory").arrays)
-
-
-def _pack_waiting(one: Waiting) -> Any:
+def _pack_waiting(one: Waiting) -> Packed:
     """Pack all of a waiting task but its labels, which change."""
-
-    def packed(_: Any) -> Packed:
-        ids = None if one.task.ids is None else [str(name) for name in one.task.ids]
-        arrays = {"x": one.task.x, "groups": one.task.groups, **one.decided._asdict()}
-        return pack({"kind": "waiting", "ids": ids}, arrays)
-
-    return packed
+    ids = None if one.task.ids is None else [str(name) for name in one.task.ids]
+    arrays = {"x": one.task.x, "groups": one.task.groups, **one.decided._asdict()}
+    return pack({"kind": "waiting", "ids": ids}, arrays)
 
 
 def _read_waiting(entry: Mapping[str, Any], data: bytes, labels: np.ndarray) -> Waiting:

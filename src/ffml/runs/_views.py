@@ -3,16 +3,24 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from ffml.audit.record import RunRecord
 from ffml.base import FFMLError
+from ffml.documents import RunFacts
+from ffml.online.state import Round
 from ffml.recipe.plain import to_json
-from ffml.report import RunView, Score, Table, model_card_text, report_text
+from ffml.report import RunView, Score, Table
+from ffml.report.card import model_card_text
 from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, round_row, table_texts
+from ffml.report.page import report_text
 from ffml.report.summary import run_summary
 from ffml.runs._answer import keep_alarms
 from ffml.runs._inputs import inputs_of
 from ffml.runs._newest import blindness, extremes
+from ffml.runs._promotion import RULE
 from ffml.runs._rounds import rounds_from
 from ffml.runs.ownership import VIEWS, refuse_links
 from ffml.scoring.model import MODEL, model_bytes
@@ -22,10 +30,24 @@ if TYPE_CHECKING:
     from ffml.runs._run import Run
 
 
-def summary_of(run: "Run") -> dict[str, Any]:
+class Past(NamedTuple):
+    """What a ledger says at one moment, read once for all views."""
+
+    record: RunRecord
+    rounds: list[Round]
+    names: tuple[str, ...]  # of the constraints
+
+
+def past_of(run: "Run") -> Past:
+    """Read a run's rounds."""
+    record = run.record
+    names = run.session().loop.problem.constraint_names
+    return Past(record, rounds_from(record.kept, record.counts, record.columns), names)
+
+
+def summary_of(run: "Run", past: Past | None = None) -> dict[str, Any]:
     """Say in numbers what a run came to, as summary.json does."""
-    record, names = run.record, run.session().loop.problem.constraint_names
-    rounds = rounds_from(record.kept, record.counts, record.columns)
+    record, rounds, names = past or past_of(run)
     if not rounds:
         raise FFMLError(f"{run.store.name} has no round done yet; let it finish one first")
     asked = record.asked or [(notion, None) for notion in record.config["notions"]]
@@ -50,34 +72,30 @@ def write_views(run: "Run", anew: bool = False) -> Path | None:
     if run.folder is None:
         return None
     with turn(run.folder):  # of two, the second sees what has happened since
-        return _written(run, run.folder, anew)
+        keep_alarms(run.store)
+        past = past_of(run)
+        summary = summary_of(run, past)
+        if anew or not is_fresh(run.folder, summary):
+            refuse_links(run.folder)
+            _write(run, run.folder, past, summary)
+    return run.folder / REPORT
 
 
-def _written(run: "Run", folder: Path, anew: bool) -> Path:
-    keep_alarms(run.store)
-    summary = summary_of(run)
-    if not anew and is_fresh(folder, summary):
-        return folder / REPORT
-    refuse_links(folder)
-    view = view_of(run, summary)
-    session = run.session()
-    names, schema = session.loop.problem.constraint_names, session.schema
-    record = run.record
-    rounds = rounds_from(record.kept, record.counts, record.columns)
+def _write(run: "Run", folder: Path, past: Past, summary: dict[str, Any]) -> None:
+    view, session = view_of(run, past, summary), run.session()
     try:
-        write_atomically(folder / CONFIG, to_json(record.config))
-        for name, text in table_texts(rounds, names, schema, header=True).items():
+        write_atomically(folder / CONFIG, to_json(past.record.config))
+        for name, text in table_texts(past.rounds, past.names, session.schema, header=True).items():
             write_atomically(folder / name, text)
         write_atomically(folder / CARD, model_card_text(view))
         write_atomically(folder / REPORT, report_text(view))
-        write_atomically(folder / MODEL, model_bytes(session.model(record.status)))
+        write_atomically(folder / MODEL, model_bytes(session.model(past.record.status)))
         write_atomically(folder / SUMMARY, to_json(summary))  # the last: with it, all are there
     except OSError as error:
         raise FFMLError(
             f"cannot write to {folder} ({error.strerror}); the ledger is safe: mend that, then "
             f"write the report with: ffml report {folder}"
         ) from error
-    return folder / REPORT
 
 
 def is_fresh(folder: Path, summary: dict[str, Any]) -> bool:
@@ -99,7 +117,7 @@ def write_report(run: "Run", path: str | Path | None, beside: "Sequence[Run]" = 
         return target
     if target.suffix != ".html":
         raise FFMLError(f"the report is a page; name it .html, got {target.name}")
-    page = report_text(view_of(run, summary_of(run), beside))
+    page = report_text(view_of(run, beside=beside))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, page)
@@ -108,13 +126,17 @@ def write_report(run: "Run", path: str | Path | None, beside: "Sequence[Run]" = 
     return target
 
 
-def view_of(run: "Run", summary: dict[str, Any], beside: "Sequence[Run]" = ()) -> RunView:
+def view_of(
+    run: "Run",
+    past: Past | None = None,
+    summary: dict[str, Any] | None = None,
+    beside: "Sequence[Run]" = (),
+) -> RunView:
     """Return what the report knows about a run; ``beside`` are others about the same people."""
-    record, session = run.record, run.session()
-    names = session.loop.problem.constraint_names
-    rounds = rounds_from(record.kept, record.counts, record.columns)
+    past = past or past_of(run)
+    record = past.record
+    summary = summary or summary_of(run, past)
     preprocessing = run.store.document("preprocessing") or {}
-    inputs = tuple(str(column["name"]) for column in preprocessing.get("columns", ()))
     for other in beside:
         theirs = other.record
         if (theirs.tasks, theirs.columns) != (record.tasks, record.columns):
@@ -126,12 +148,26 @@ def view_of(run: "Run", summary: dict[str, Any], beside: "Sequence[Run]" = ()) -
     return RunView(
         record.config,
         json.loads(to_json(summary)),
-        Table.of([round_row(one, names, float) for one in rounds]),
+        Table.of([round_row(one, past.names, float) for one in past.rounds]),
         record.columns,
         record.tables,
-        inputs,
+        tuple(str(column["name"]) for column in preprocessing.get("columns", ())),
         without=record.counts.unpriced if summary["without_fairness"] else {},
+        alone=_together([one.alone for one in past.rounds if one.alone]),
         scores=tuple(Score(cells[cell], *row) for cell, *row in run.store.scores()),
-        stand_ins=inputs_of(session),
-        beside=tuple(view_of(one, summary_of(one)) for one in beside),
+        stand_ins=inputs_of(run.session()),
+        beside=tuple(view_of(one) for one in beside),
     )
+
+
+def facts_of(run: "Run") -> RunFacts:
+    """Return what documents need to know of a run."""
+    events = run.store.events()
+    rule = run.store.document(RULE) or "newest"
+    return RunFacts(
+        view_of(run), run.versions, rule, (events[0].at, events[-1].at), events[-1].hash
+    )
+
+
+def _together(rounds: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.sum([one[name] for one in rounds], 0) for name in rounds[0]} if rounds else {}

@@ -34,11 +34,19 @@ class Scorer:
 
     def decide(self, x: np.ndarray) -> Decisions:
         """Decide about people by their encoded features."""
-        return _decisions(_predicted(self, x))
+        logits, probability, unpriced = (np.asarray(part) for part in self.predict(x))
+        positive, free = ((part > 0).astype(np.int8) for part in (logits, unpriced))
+        return Decisions(probability.astype(np.float32), positive, free)
 
     def predict(self, x: np.ndarray) -> Prediction:
         """Say what decisions come from: logits with and without fairness, and probabilities."""
-        return _predicted(self, x)
+        if self.rule is None:  # by θ alone
+            model, apply = self.model, self.model.apply
+            rows = model.standardised(x)
+            return predict_rows(lambda some: plain(apply(model.params, some)), rows)
+        from ffml.online.decide import decide_by
+
+        return decide_by(self._loop, self.rule, x)
 
     @cached_property
     def preprocessor(self) -> Preprocessor:
@@ -51,8 +59,7 @@ class Scorer:
 
         Found on one row that is always the same, so that it has the same digits at every door.
         """
-        row = np.zeros((1, self.preprocessor.width))
-        said = _predicted(self, row)
+        said = self.predict(np.zeros((1, self.preprocessor.width)))
         p, free = (float(np.asarray(part)[0]) for part in (said.probability, said.unpriced))
         p = min(max(p, 1e-6), 1 - 1e-6)
         return round(1 / (1 + math.exp(free - math.log(p / (1 - p)))), 6)
@@ -110,19 +117,3 @@ def score(
         with one_thread():
             decisions = scorer.decide(scorer.preprocessor.transform(batch.select(names)))
         yield type(batch).from_pydict(decided_columns(decisions, batch, keep))
-
-
-def _predicted(scorer: Scorer, x: np.ndarray) -> Prediction:
-    if scorer.rule is None:  # by θ alone
-        model, apply = scorer.model, scorer.model.apply
-        return predict_rows(lambda rows: plain(apply(model.params, rows)), model.standardised(x))
-    from ffml.online.decide import decide_by
-
-    return decide_by(scorer._loop, scorer.rule, x)
-
-
-def _decisions(said: Prediction) -> Decisions:
-    logits, probability, unpriced = (np.asarray(part) for part in said)
-    positive = (logits > 0).astype(np.int8)
-    free = (unpriced > 0).astype(np.int8)
-    return Decisions(probability.astype(np.float32), positive, free, logits)

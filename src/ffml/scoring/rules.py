@@ -19,10 +19,9 @@ from ffml.online.decide import (
 from ffml.online.loop import knowledge
 from ffml.online.state import Loop, LoopState
 from ffml.online.trees import leaves_by_name, restored_tree
-from ffml.recipe.build import build_loop
+from ffml.recipe.build import build_loop, shared_functions
 from ffml.recipe.config import check_settings
 from ffml.recipe.saved import run_config
-from ffml.recipe.sharing import shared_functions
 from ffml.scoring.model import (
     FEATURES,
     KNOWLEDGE,

@@ -32,7 +32,6 @@ class Decisions(NamedTuple):
     probability: np.ndarray
     decision: np.ndarray
     unpriced: np.ndarray  # the decision if no gap were bounded
-    logits: np.ndarray  # above 0 where the decision is positive
 
 
 def predict_table(

@@ -9,8 +9,8 @@ from ffml.base import FFMLError
 from ffml.metrics.facts import compared_groups, group_facts
 from ffml.metrics.phrases import UNDEFINED, asked_words, bound_of, hundred, in_points, were_decided
 from ffml.metrics.words import apart_words, rates_words
-from ffml.report import decision_pictures
 from ffml.report.charts import Line, line_figure
+from ffml.report.pictures import decision_pictures
 
 if TYPE_CHECKING:
     from ffml.audit.record import RunRecord

@@ -8,7 +8,6 @@ from ffml.border import public_address
 from ffml.store._chain import person_hash, request_hash
 from ffml.store._database import Away
 from ffml.store._files import Busy, holds_run, locked
-from ffml.store._forget import forget
 from ffml.store._store import Store
 from ffml.store._transaction import Transaction
 from ffml.store._values import (
@@ -41,7 +40,6 @@ __all__ = [
     "Verification",
     "Version",
     "VersionRow",
-    "forget",
     "holds_run",
     "locked",
     "person_hash",

@@ -19,10 +19,15 @@ import numpy as np
 from ffml.store import _json
 
 START = "0" * 64  # what the first event has as the hash before
+_NUMBERS, _FLAGS = (
+    ("seq", "round", "cell", "version", "event"),
+    ("decision", "unpriced", "first_label"),
+)
+WHOLE_NUMBERS = (*_NUMBERS, *_FLAGS)
 _FIELDS = np.dtype(
-    [(name, "<i8") for name in ("seq", "round", "cell", "version", "event")]
+    [(name, "<i8") for name in _NUMBERS]
     + [("probability", "<f8")]
-    + [(name, "i1") for name in ("decision", "unpriced", "first_label")]
+    + [(name, "i1") for name in _FLAGS]
 )
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from ffml.base import FFMLError
@@ -33,6 +34,15 @@ def plain(text: str) -> str:
     if "\0" in text or not (text.isascii() or _SURROGATE.search(text) is None):
         raise FFMLError(f"{text[:40]!r} holds characters that are no text; remove them")
     return text
+
+
+def refuse_no_text(texts: Sequence[str]) -> None:
+    """Refuse texts that the databases cannot keep; one look at all of them is quick."""
+    try:
+        plain("".join(texts))
+    except FFMLError:
+        for text in texts:
+            plain(text)
 
 
 def _dumps(value: Any) -> str:

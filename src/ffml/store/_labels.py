@@ -5,13 +5,12 @@ already is counted and not written; another than the known one is refused, or wi
 as a correction next to the first. So a file of labels given twice changes nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
 
 from ffml.base import FFMLError
-from ffml.store import _read
 from ffml.store._schema import NEWEST_LABEL
 from ffml.store._values import Correction, Labels, Placement
 
@@ -29,10 +28,18 @@ _AMBIGUOUS = sa.text(
 ).bindparams(sa.bindparam("ids", expanding=True))
 
 
-def place(connection: sa.Connection, labels: Labels, correct: bool = False) -> Placement:
-    """Find the decisions that labels belong to, or say which labels have no place."""
+def place(
+    connection: sa.Connection, names: dict[int, str], labels: Labels, correct: bool
+) -> Placement:
+    """Find the decisions that labels belong to, or say which labels have no place.
+
+    Args:
+        connection: reads.
+        names: of the tasks, by number.
+        labels: that have come.
+        correct: whether those that contradict earlier ones are corrections, or else refused.
+    """
     values = _once(labels)
-    names = _read.task_names(connection)
     rows = _by_task(connection, values, names) if labels.tasks is not None else None
     if rows is None:
         rows = _by_id(connection, values)
@@ -54,22 +61,6 @@ def place(connection: sa.Connection, labels: Labels, correct: bool = False) -> P
         repeated=len(labels.ids) - len(fresh),
         corrections=corrections,
     )
-
-
-def find(connection: sa.Connection, ids: Sequence[str], tasks: Sequence[str] | None) -> list[Any]:
-    """Return the decisions that labels of these ids could belong to: task, id, label, decision."""
-    statement = sa.text(
-        "select r.task, d.id, d.decision, "
-        f"{NEWEST_LABEL} as label from decisions d join rounds r on r.round = d.round "
-        "where d.id in :ids order by d.seq"
-    ).bindparams(sa.bindparam("ids", expanding=True))
-    pairs = None if tasks is None else set(zip(tasks, ids, strict=True))
-    return [
-        row
-        for part in _chunks(list(dict.fromkeys(ids)))
-        for row in connection.execute(statement, {"ids": part})
-        if pairs is None or (row.task, row.id) in pairs
-    ]
 
 
 def _once(labels: Labels) -> dict[Any, int]:

@@ -1,22 +1,32 @@
 """What can be asked of a run: by anybody, and never waiting for who writes."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import sqlalchemy as sa
 
-from ffml.store import _chain, _json, _labels, _looks, _read, _schema
+from ffml.base import FFMLError
+from ffml.store import _chain, _json, _schema
 from ffml.store._database import Database, SQLite
-from ffml.store._values import Counts, Event, Labels, Placement, Round, Version, VersionRow
+from ffml.store._values import Counts, Event, Round, Version, VersionRow
 
 _SNAPSHOT = "REPEATABLE READ"
+DECIDING = "deciding"  # the document that says which version was promoted
+_DECIDING = sa.text(
+    f"select (select value from run where key = '{DECIDING}'), (select max(number) from versions)"
+)
+_VERSIONS = sa.text(
+    "select v.number, e.at, r.task, v.checksum, v.parent, v.document, v.state is not null "
+    "from versions v join events e on e.seq = v.event left join rounds r on r.round = v.round "
+    "order by v.number"
+)
 
 
 class Reader:
-    """A run that is read."""
+    """A run that is read: its documents, rounds, counts, versions and events."""
 
     def __init__(self, base: Database) -> None:
         self._base, self._local = base, threading.local()
@@ -27,7 +37,7 @@ class Reader:
         return self._base.name
 
     @contextmanager
-    def snapshot(self) -> Iterator["Reader"]:
+    def snapshot(self) -> Iterator[Self]:
         """Read several things as they are at one moment, never waiting for who writes."""
         if getattr(self._local, "connection", None) is not None:
             yield self
@@ -37,184 +47,112 @@ class Reader:
 
     def document(self, key: str) -> Any:
         """Return a document by its name; None if there is none."""
-        with self._reading() as connection:
-            return _read.document(connection, key)
+        table = _schema.run.c
+        text = self._value(sa.select(table.value).where(table.key == key))
+        return None if text is None else _json.decode(text)
 
     def rounds(self) -> list[Round]:
         """Return all tasks in their order."""
-        with self._reading() as connection:
-            rows = connection.execute(sa.select(_schema.rounds).order_by(_schema.rounds.c.round))
-            return [
-                Round(row.round, row.task, row.status, _json.decode(row.document)) for row in rows
-            ]
+        return [_round(row) for row in self._rows(_schema.rounds.select().order_by("round"))]
 
     def round_of(self, task: str) -> Round | None:
         """Return a task by its name; None if nobody of it was decided about."""
-        with self._reading() as connection:
-            return _read.round_of(connection, task)
+        table = _schema.rounds
+        rows = self._rows(sa.select(table).where(table.c.task == task))
+        return _round(rows[0]) if rows else None
+
+    def task_names(self) -> dict[int, str]:
+        """Return the tasks by the numbers of their rounds."""
+        table = _schema.rounds.c
+        rows = self._rows(sa.select(table.round, table.task).order_by(table.round))
+        return {number: task for number, task in rows}
 
     def tasks(self) -> list[str]:
         """Name all tasks in their order."""
-        with self._reading() as connection:
-            return [*_read.task_names(connection).values()]
-
-    def rounds_between(self, first: int, last: int) -> list[int]:
-        """Return the rounds of the decisions from one number to another."""
-        table = _schema.decisions
-        with self._reading() as connection:
-            some = sa.select(table.c.round).where(table.c.seq.between(first, last)).distinct()
-            return sorted(connection.scalars(some))
+        return [*self.task_names().values()]
 
     def tasks_done(self) -> int:
         """Count the tasks that are not open any more."""
-        table = _schema.rounds
-        with self._reading() as connection:
-            closed = sa.select(sa.func.count()).where(table.c.status != "open")
-            return connection.scalar(closed) or 0
+        return self._value(sa.select(sa.func.count()).where(_schema.rounds.c.status != "open"))
 
     def cells(self) -> dict[int, dict[str, Any]]:
         """Return the combinations of groups that occur, by number."""
-        with self._reading() as connection:
-            rows = connection.execute(sa.select(_schema.cells))
-            return {cell: _json.decode(groups) for cell, groups in rows}
+        return {cell: _json.decode(groups) for cell, groups in self._rows(_schema.cells.select())}
 
     def counts(self) -> Counts:
         """Return how many people there are of each kind in each round."""
-        with self._reading() as connection:
-            return _read.counts(connection)
+        table = _schema.counts
+        return _as_counts(self._rows(sa.select(table).order_by(*table.primary_key)))
 
     def totals(self) -> Counts:
         """Return the counts of all rounds together; their round is 0."""
-        with self._reading() as connection:
-            return _read.totals(connection)
-
-    def decisions(
-        self,
-        round: int | None = None,
-        ids: Sequence[str] | None = None,
-        columns: Sequence[str] = _read.COLUMNS,
-        numbers: Sequence[int] | None = None,
-    ) -> dict[str, np.ndarray]:
-        """Return decisions as columns; ``label`` is the newest one. ``x`` only if asked for."""
-        with self._reading() as connection:
-            return _read.decisions(connection, round, ids, columns, numbers)
-
-    def thresholds(self, events: Sequence[int]) -> dict[int, float]:
-        """Return the thresholds of events that decided about people one by one."""
-        with self._reading() as connection:
-            return _read.thresholds(connection, events)
-
-    def rates(
-        self, start: str | None = None, end: str | None = None, by: str | None = None
-    ) -> list[Any]:
-        """Count decisions by the time at which they were made, see `ffml.Run.rates`."""
-        sums: dict[tuple[str, int], list[int]] = {}
-        for period, cell, label, decision, unpriced, n in self.periods(start, end, by):
-            known, free = int(label >= 0), max(unpriced, 0)
-            row = (1, decision, free, known, max(label, 0))
-            before = sums.get((period, cell), [0] * len(row))
-            sums[period, cell] = [old + n * one for old, one in zip(before, row, strict=True)]
-        return [(*key, *row) for key, row in sums.items()]
-
-    def periods(
-        self, start: str | None = None, end: str | None = None, by: str | None = None
-    ) -> list[Any]:
-        """Count decisions by their time: rows of period, cell, label, decision, unpriced, n."""
-        with self._reading() as connection:
-            return _read.periods(connection, start, end, by)
-
-    def scores(self) -> list[Any]:
-        """Count everybody by cell, label, decision and tenth of probability."""
-        with self._reading() as connection:
-            return _read.scores(connection)
-
-    def newest(self, most: int) -> list[_looks.NewestRow]:
-        """Return the newest decisions, the last one first."""
-        with self._reading() as connection:
-            return _looks.newest(connection, most)
-
-    def by_time(self, start: str, by: str) -> dict[str, tuple[int, int]]:
-        """Return how many people were decided about in each period since then, how many positively.
-
-        Args:
-            start: the first moment, UTC in ISO 8601 or the beginning of it.
-            by: "year", "month", "day" or "hour".
-        """
-        with self._reading() as connection:
-            return _looks.by_time(connection, start, by)
-
-    def waiting(self, most: int) -> list[_looks.WaitingRow]:
-        """Return the newest tasks that lack labels, the last one first."""
-        with self._reading() as connection:
-            return _looks.waiting(connection, most)
-
-    def delays(self, most: int) -> list[tuple[str, str]]:
-        """Return when people were decided about and when their label came: the newest labels."""
-        with self._reading() as connection:
-            return _looks.delays(connection, most)
-
-    def labels_of(self, round: int) -> dict[str, np.ndarray]:
-        """Return the labels that came later to people of a round, in their order."""
-        with self._reading() as connection:
-            return _read.labels_of(connection, round)
-
-    def find(self, ids: Sequence[str], tasks: Sequence[str] | None = None) -> list[Any]:
-        """Return the decisions that labels could belong to: rows of task, id, decision, label."""
-        with self._reading() as connection:
-            return _labels.find(connection, ids, tasks)
-
-    def place(self, labels: Labels, correct: bool = False) -> Placement:
-        """Say where labels would go, and write nothing. `Transaction.add_labels` writes them."""
-        with self._reading() as connection:
-            return _labels.place(connection, labels, correct)
-
-    def latest_version(self) -> Version | None:
-        """Return the newest version of the learner; None before the first."""
-        with self._reading() as connection:
-            return _read.version(connection, self.name, None)
+        c = _schema.counts.c
+        kind = (c.cell, c.label, c.decision, c.unpriced)
+        number = sa.cast(sa.func.sum(c.n), sa.BigInteger)
+        select = sa.select(sa.literal_column("0"), *kind, number).group_by(*kind).order_by(*kind)
+        return _as_counts(self._rows(select))
 
     @property
     def version_number(self) -> int:
         """The number of the newest version; 0 before the first."""
-        with self._reading() as connection:
-            newest = sa.select(sa.func.max(_schema.versions.c.number))
-            return connection.scalar(newest) or 0
-
-    def version(self, number: int) -> Version | None:
-        """Return a version by its number."""
-        with self._reading() as connection:
-            return _read.version(connection, self.name, number)
-
-    def versions(self) -> list[VersionRow]:
-        """Return all versions in their order, without their bytes."""
-        with self._reading() as connection:
-            return _read.versions(connection)
+        return self._value(sa.select(sa.func.max(_schema.versions.c.number))) or 0
 
     @property
     def deciding(self) -> int:
         """The number of the version that decides: one that was promoted, or else the newest."""
+        [(promoted, newest)] = self._rows(_DECIDING)
+        return (_json.decode(promoted)["version"] if promoted else None) or newest or 0
+
+    def versions(self) -> list[VersionRow]:
+        """Return all versions in their order, without their bytes."""
+        now = self.deciding
+        return [
+            VersionRow(*known, _json.decode(text), bool(kept), known[0] == now)
+            for *known, text, kept in self._rows(_VERSIONS)
+        ]
+
+    def version(self, number: int | None = None) -> Version | None:
+        """Return a version with its bytes; None: the newest. Damaged bytes are refused."""
+        table = _schema.versions
+        select = sa.select(table).order_by(table.c.number.desc()).limit(1)
         with self._reading() as connection:
-            return _read.deciding(connection)
+            found = select if number is None else select.where(table.c.number == number)
+            row = connection.execute(found).first()
+            if row is None:
+                return None
+            parts = parts_of(connection, row.number)
+        if row.state is not None and not is_whole(row, parts):
+            raise FFMLError(
+                f"version {row.number} in {self.name} is damaged; put the newest copy of the run "
+                "back"
+            )
+        state = None if row.state is None else bytes(row.state)
+        known = (row.number, row.round, row.checksum, row.parent, _json.decode(row.document))
+        return Version(*known, state, parts)
 
     def events(self, after: int = 0, most: int | None = None) -> list[Event]:
         """Return who wrote what when, ``most`` of those after a number."""
         table = _schema.events
         some = sa.select(table).where(table.c.seq > after).order_by(table.c.seq).limit(most)
-        with self._reading() as connection:
-            rows = connection.execute(some)
-            return [
-                Event(**row._asdict() | {"document": _json.decode(row.document)}) for row in rows
-            ]
+        rows = self._rows(some)
+        return [Event(**row._asdict() | {"document": _json.decode(row.document)}) for row in rows]
 
     @property
     def head(self) -> str:
         """The hash of the newest event. Who notes it elsewhere can tell later if it was undone."""
-        with self._reading() as connection:
-            events = _schema.events.c
-            newest = sa.select(events.hash).order_by(events.seq.desc()).limit(1)
-            return connection.scalar(newest) or _chain.START
+        events = _schema.events.c
+        newest = sa.select(events.hash).order_by(events.seq.desc()).limit(1)
+        return self._value(newest) or _chain.START
 
     # -- the parts -------------------------------------------------------------------------------
+
+    def _rows(self, statement: sa.Executable, given: Mapping[str, Any] | None = None) -> list[Any]:
+        with self._reading() as connection:
+            return [*connection.execute(statement, given)]
+
+    def _value(self, statement: sa.Executable) -> Any:
+        with self._reading() as connection:
+            return connection.scalar(statement)
 
     @contextmanager
     def _connected(self, write: bool) -> Iterator[sa.Connection]:
@@ -236,3 +174,25 @@ class Reader:
             else:
                 with self._base.engine.connect() as connection:
                     yield connection
+
+
+def parts_of(connection: sa.Connection, number: int) -> dict[str, bytes]:
+    """Return the blobs that a version is made of, by their checksums."""
+    parts, blobs = _schema.parts, _schema.blobs
+    joined = sa.select(parts.c.sha256, blobs.c.bytes).join(blobs).order_by(parts.c.place)
+    rows = connection.execute(joined.where(parts.c.version == number))
+    return {name: data for name, data in rows}
+
+
+def is_whole(row: Any, parts: Mapping[str, bytes]) -> bool:
+    """Tell whether a version's bytes are those that were kept."""
+    whole = all(_chain.of_bytes(data) == name for name, data in parts.items())
+    return whole and _chain.checksum(row.state, [*parts]) == row.checksum
+
+
+def _round(row: Any) -> Round:
+    return Round(row.round, row.task, row.status, _json.decode(row.document))
+
+
+def _as_counts(rows: list[Any]) -> Counts:
+    return Counts(*np.array([tuple(row) for row in rows], np.int64).reshape(-1, 6).T)

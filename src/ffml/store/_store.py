@@ -1,6 +1,6 @@
 """A run as a small database: opened, read by anybody, written by one at a time."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,11 @@ from ffml.base import FFMLError
 from ffml.store import _files
 from ffml.store._database import Database, SQLite, database
 from ffml.store._migrations import FORMAT, create
-from ffml.store._reader import Reader
+from ffml.store._people import PeopleReader
 from ffml.store._transaction import Transaction
 
 
-class Store(Reader):
+class Store(PeopleReader):
     """A run, in a folder or at ``postgresql://user@host/database?run=name``.
 
     Any thread may read and write; each process opens its own. Within `transaction` and
@@ -81,16 +81,26 @@ class Store(Reader):
             raise FFMLError("a transaction does not begin within another one or a snapshot")
         with self._base.explained(), self._connected(write=True) as connection:
             self._base.begin(connection)
-            transaction = Transaction(connection, self._cells, who, what)
+            transaction = Transaction(connection, self, self._cells, who, what)
             yield transaction
             if transaction.finish():
                 connection.commit()
-                self._cells |= transaction.new_cells
+                self._cells |= transaction.cells
 
-    def wipe(self) -> None:
-        """Take out of the files what transactions have overwritten, after `forget`."""
+    def forget(self, person: str, tasks: Sequence[str] | None = None, who: str = "ffml") -> int:
+        """Take a person's id, content hash and features out of all tasks or some; count how often.
+
+        Groups, decision, probability and labels stay, without a name, so that no rate of the past
+        changes. The row's hash stays, so that `verify` still holds. Copies of the run know the
+        person as before.
+        """
+        with self.transaction(who, "forget") as transaction:
+            number = transaction.forget(person, tasks)
+            if not number:
+                raise FFMLError(f"the run knows no id {person!r}; check how it is written")
         with self._base.explained():
             self._base.wipe()
+        return number
 
     # -- the parts -------------------------------------------------------------------------------
 
@@ -114,7 +124,7 @@ class Store(Reader):
                 )
             self._base.namespace(connection)
             create(connection)
-            transaction = Transaction(connection, {}, who, "create")
+            transaction = Transaction(connection, self, {}, who, "create")
             for key, value in {**documents, "format": FORMAT}.items():
                 transaction.put_document(key, value)
             transaction.finish()
@@ -131,4 +141,4 @@ class Store(Reader):
             )
         if form < FORMAT and self._write:
             with self.transaction("ffml", f"format {FORMAT}") as transaction:
-                transaction.migrate(self.document("format"))  # another may have done it meanwhile
+                transaction.migrate()

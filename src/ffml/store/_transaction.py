@@ -2,17 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from ffml.base import FFMLError
-from ffml.store import _chain, _json, _labels, _read, _schema
+from ffml.store import _chain, _json, _schema
+from ffml.store._people import PeopleReader
 from ffml.store._values import Decided, Labels, Placement
-from ffml.store._versions import VersionWriter
+from ffml.store._writer import Writer
 
-STATUSES = ("open", "decided", "learned")
 _DECISION = (
     *("seq", "round", "id", "cell", "content", "version", "probability"),
     *("decision", "unpriced", "first_label", "event", "hash", "x"),
@@ -20,29 +21,20 @@ _DECISION = (
 _LABEL = ("seq", "decision", "label", "event", "hash")
 
 
-class Transaction(VersionWriter):
+class Transaction(Writer):
     """What a writer may do. Nothing is kept unless all of it is."""
 
-    def put_round(self, task: str, status: str, document: Any) -> int:
-        """Keep what is known of a task; return its number. A task has one row."""
-        if status not in STATUSES:
-            raise FFMLError(f"a round's status is one of {', '.join(STATUSES)}, got {status!r}")
-        table, text = _schema.rounds, _json.encode(document)
-        number = self._connection.scalar(sa.select(table.c.round).where(table.c.task == task))
-        if number is None:
-            number = self._next(table.c.round)
-        values = {"task": _json.plain(task), "status": status, "document": text}
-        self._put(table, {"round": number}, values)
-        self._note("rounds", str(number), _chain.of(number, task, status, text))
-        return number
-
-    def set_status(self, task: str, status: str) -> None:
-        """Say of a task what has become of it; its document stays."""
-        table = _schema.rounds
-        text = self._connection.scalar(sa.select(table.c.document).where(table.c.task == task))
-        if text is None:
-            raise FFMLError(f"the ledger has no task {task!r}; check its name")
-        self.put_round(task, status, _json.decode(text))
+    def __init__(
+        self,
+        connection: sa.Connection,
+        reader: PeopleReader,
+        cells: Mapping[str, int],
+        who: str,
+        what: str,
+    ) -> None:
+        super().__init__(connection, reader, who, what)
+        self._committed = cells  # by their JSON
+        self.cells: dict[str, int] = {}  # that this transaction has met
 
     def add_decisions(
         self, number: int, people: Decided, threshold: float | None = None, new: bool = False
@@ -55,7 +47,8 @@ class Transaction(VersionWriter):
         """
         if threshold is not None:
             self._manifest["threshold"] = threshold
-        ids = [_json.plain(str(person)) for person in people.ids]
+        ids = [str(person) for person in people.ids]
+        _json.refuse_no_text(ids)
         if not new:
             self._refuse_twins(number, ids)
         first, n = self._next(_schema.decisions.c.seq), len(ids)
@@ -70,11 +63,11 @@ class Transaction(VersionWriter):
         content = np.asarray(people.content, np.int64).tolist()
         persons = map(_chain.person_hash, ids, content)
         hashes = _chain.decision_hashes(persons, **columns)
-        rows = columns_of(columns) | {"id": ids, "content": content, "hash": hashes}
+        rows = _columns_of(columns) | {"id": ids, "content": content, "hash": hashes}
         self._insert(_schema.decisions, _DECISION, rows | {"x": _features(people.x, n)})
         names = ("round", "cell", "first_label", "decision", "unpriced")
         self._count(zip(*(columns[name].tolist() for name in names), strict=True))
-        self._append(0, "decisions", first, hashes)
+        self._append("decisions", first, hashes)
         return range(first, first + n)
 
     def request(self, key: str, asked: str) -> list[int] | None:
@@ -106,7 +99,7 @@ class Transaction(VersionWriter):
 
     def add_labels(self, labels: Labels, correct: bool = False) -> Placement:
         """Append labels that came later, by the rule of `ffml.store._labels`."""
-        placement = _labels.place(self._connection, labels, correct)
+        placement = self._reader.place(labels, correct)
         if not placement.decision:
             return placement
         first, event = self._next(_schema.labels.c.seq), self._event
@@ -120,7 +113,7 @@ class Transaction(VersionWriter):
         self._count(placement.cell, -1)
         moved = zip(placement.cell, placement.label, strict=True)
         self._count((number, cell, label, *rest) for (number, cell, _, *rest), label in moved)
-        self._append(1, "labels", first, hashes)
+        self._append("labels", first, hashes)
         return placement
 
     def forget(self, person: str, tasks: Sequence[str] | None = None) -> int:
@@ -128,8 +121,8 @@ class Transaction(VersionWriter):
 
         Of the states that may hold them as people waited for, the newest alone stays.
         """
-        newest = self._next(_schema.versions.c.number) - 1
-        if (decides := _read.deciding(self._connection)) != newest:
+        newest = self._reader.version_number
+        if (decides := self._reader.deciding) != newest:
             raise FFMLError(
                 f"version {decides} decides, whose state may hold the person; let the newest one "
                 f"decide first (ffml promote)"
@@ -175,14 +168,14 @@ class Transaction(VersionWriter):
 
     def _cell(self, groups: dict[str, Any]) -> int:
         text, table = _json.encode(groups), _schema.cells
-        number = self._known_cells.get(text) or self.new_cells.get(text)
+        number = self._committed.get(text) or self.cells.get(text)
         if number is None:
             number = self._connection.scalar(sa.select(table.c.cell).where(table.c.groups == text))
         if number is None:
             number = self._next(table.c.cell)
             self._connection.execute(sa.insert(table), {"cell": number, "groups": text})
             self._note("cells", str(number), _chain.of(number, text))
-        self.new_cells[text] = number
+        self.cells[text] = number
         return number
 
     def _count(self, keys: Iterable[tuple[int, ...]], sign: int = 1) -> None:
@@ -196,8 +189,22 @@ class Transaction(VersionWriter):
             empty = sa.delete(_schema.counts).where(c.round.in_(touched), c.n == 0)
             self._connection.execute(empty)
 
+    def _insert(self, table: sa.Table, names: tuple[str, ...], columns: dict[str, Any]) -> None:
+        """Insert many rows by the driver's own call."""
+        text, order = _insertion(table, names, self._connection.dialect)
+        rows = list(zip(*(columns[name] for name in order), strict=True))
+        if rows:
+            self._connection.exec_driver_sql(text, rows)
 
-def columns_of(columns: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
+
+@lru_cache
+def _insertion(table: sa.Table, names: tuple[str, ...], dialect: Any) -> tuple[str, Sequence[str]]:
+    """Compile an insertion once for many; return its text and the order of its values."""
+    compiled: Any = sa.insert(table).compile(dialect=dialect, column_keys=list(names))
+    return str(compiled), compiled.positiontup or names
+
+
+def _columns_of(columns: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
     """Return columns for the driver: None where a value is not known."""
     unknown = {"decision", "unpriced", "first_label"}
     found: dict[str, list[Any]] = {}
@@ -210,6 +217,8 @@ def columns_of(columns: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
 
 
 def _features(x: np.ndarray | None, n: int) -> list[bytes | None]:
-    if x is None:
+    if x is None or not x.size:
         return [None] * n
-    return [row.tobytes() for row in np.ascontiguousarray(x, "<f8")]
+    data = np.ascontiguousarray(x, "<f8").tobytes()
+    width = len(data) // n
+    return [data[start : start + width] for start in range(0, len(data), width)]

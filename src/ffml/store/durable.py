@@ -1,6 +1,6 @@
 """Changes to the disk that a kill, a power cut or a full disk must not turn into half a file.
 
-Every such change is one call of `write`, `append`, `sync`, `sync_folder`, `rename` or `unlink`,
+Every such change is one call of `write`, `sync`, `sync_folder`, `rename` or `unlink`,
 each one operation of the operating system: a test can stop the process between any two of them.
 """
 
@@ -18,12 +18,6 @@ _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # a link in the place of a file is an 
 def write(path: Path, data: bytes) -> None:
     """Write a file, replacing what was there; not whole before `sync`."""
     with open(path, "wb", opener=_open) as file:
-        file.write(data)
-
-
-def append(path: Path, data: bytes) -> None:
-    """Add to the end of a file."""
-    with open(path, "ab", buffering=0, opener=_open) as file:
         file.write(data)
 
 

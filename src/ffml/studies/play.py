@@ -16,7 +16,6 @@ from ffml.datasets import DATASETS
 from ffml.online.loop import step
 from ffml.online.state import Round
 from ffml.recipe.build import Experiment, assemble, build, check_config, num_rounds
-from ffml.recipe.sharing import shared_functions
 from ffml.recipe.sources import open_stream, table_document
 from ffml.runtime import available_cores
 from ffml.store import durable
@@ -161,7 +160,7 @@ def compute(cell: RunSpec, on_round: Callable[[int, int | None], None]) -> list[
     Cells that differ in their seeds share a program: a process traces and loads it once.
     """
     began, measuring = time.perf_counter(), 0.0
-    experiment = open_cell(cell, functions=shared_functions)
+    experiment = open_cell(cell)
     loop, state = experiment.loop, experiment.state
     total = cell.last or num_rounds(cell.config, experiment.stream)
     learn = way_to_learn(cell.config.recipe.method, loop)
@@ -179,9 +178,9 @@ def compute(cell: RunSpec, on_round: Callable[[int, int | None], None]) -> list[
     return [packed_cell(cell, experiment, rounds, seconds, curves, measuring)]
 
 
-def open_cell(cell: RunSpec, **more: Any) -> Experiment:
+def open_cell(cell: RunSpec) -> Experiment:
     """Open a cell's data and build its learner; refuses a table that has changed."""
-    experiment = build(cell.config, **more)
+    experiment = build(cell.config)
     if table_document(experiment.stream).get("fingerprint", "") != cell.fingerprint:
         raise FFMLError(f"{cell.config.data} has changed since this began; start again")
     return experiment

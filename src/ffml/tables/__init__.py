@@ -1,6 +1,5 @@
 """Your own tables: reading them, turning columns into features, cutting them into tasks."""
 
-from ffml.border import public_address as public_url
 from ffml.tables._columns import as_table, refuse_sparse
 from ffml.tables._decisions import DecisionRoles, Decisions, read_decisions
 from ffml.tables._labels import (
@@ -19,9 +18,7 @@ from ffml.tables._later import (
     read_late_labels,
 )
 from ffml.tables._order import (
-    canonical_period,
     earlier_period,
-    empty_periods,
     empty_warning,
     is_period,
     twin_period,
@@ -51,10 +48,8 @@ __all__ = [
     "TableStream",
     "adverse_warning",
     "as_table",
-    "canonical_period",
     "describe",
     "earlier_period",
-    "empty_periods",
     "empty_warning",
     "fitting",
     "further_stream",
@@ -73,7 +68,6 @@ __all__ = [
     "open_further",
     "open_table",
     "person_columns",
-    "public_url",
     "read_decisions",
     "read_late_labels",
     "refuse_adverse",

@@ -16,6 +16,7 @@ import pyarrow as pa
 from ffml.base import FFMLError
 from ffml.tables._roles import Roles, Rows, needed_columns, read_rows, sensitive_names
 from ffml.tables._tasks import TaskFit
+from ffml.tables.encode._encoders import Encoder
 from ffml.tables.encode._fit import ColumnFit, TextAfterNumbers, short
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._source import Source, located
@@ -25,6 +26,7 @@ from ffml.threads import available_cores
 ROWS_PER_PIECE = 4096  # how many rows of a task to set aside at once, on average, if memory allows
 MAX_HELD_ROWS = 1 << 18  # how many rows to hold at most for that
 MAX_TEXTS = 50  # of a label or a group; with one more it is refused
+MAX_TOLD = 10  # columns that are refused with a reason each
 
 
 class Ingest:
@@ -66,8 +68,20 @@ class Ingest:
             for pieces in itertools.chain([first], map(self.pieces, played[1:])):
                 yield [piece.column(place) for piece in pieces]
 
-        with located(self._source):
-            return Preprocessor(tuple(c.finish(tasks(i)) for i, c in enumerate(self.columns)))
+        encoders: list[Encoder] = []
+        refusals: list[str] = []
+        for place, column in enumerate(self.columns):
+            try:
+                with located(self._source):
+                    encoders.append(column.finish(tasks(place)))
+            except FFMLError as error:
+                refusals.append(str(error))
+        if len(refusals) > 1:
+            numbered = "; ".join(f"({i}) {one}" for i, one in enumerate(refusals[:MAX_TOLD], 1))
+            raise FFMLError(f"{len(refusals)} columns cannot be used as they are: {numbered}")
+        if refusals:
+            raise FFMLError(refusals[0])
+        return Preprocessor(tuple(encoders))
 
     def _read(self) -> None:
         self.read_rows = 0

@@ -16,7 +16,7 @@ from ffml.tables._values import role_texts
 from ffml.tables.encode._encoders import Categorical
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._open import FILE, FolderSource, open_data
-from ffml.tables.sources._source import Source, WithColumn, located
+from ffml.tables.sources._source import Source, WithColumn, located, whole
 
 
 def open_further(data: Any, task: str, query: str | None = None) -> Source:
@@ -78,17 +78,16 @@ def read_late_labels(
     for part, name in (("id", id), ("label", label)):
         refuse_unknown(part, name, source.columns)
     task = roles["task"] if roles["task"] in source.columns else None
-    ids, texts, tasks = list[str](), list[str](), list[str | None]()
-    for batch in source.batches(list(dict.fromkeys([id, label, *filter(None, [task])]))):
-        batch = batch.filter(role_texts(batch.column(label), label, "label").is_valid())
-        ids += role_texts(batch.column(id), id, "id").to_pylist()
-        texts += role_texts(batch.column(label), label, "label").to_pylist()
-        tasks += _task_names(batch, task, roles)
+    table = whole(source, [id, label, *filter(None, [task])])
+    table = table.filter(role_texts(table.column(label), label, "label").is_valid())
+    ids = role_texts(table.column(id), id, "id").to_pylist()
+    texts = role_texts(table.column(label), label, "label").to_pylist()
     if None in ids:
         raise FFMLError(f"{source.name} has a label without an id; leave that row out")
     positive = next((text for text, code in known.items() if code), None)
     codes = label_values(label, {*texts, *known}, positive)
-    return LateLabels(ids, np.array([codes[text] for text in texts], np.int32), tasks)
+    values = np.array([codes[text] for text in texts], np.int32)
+    return LateLabels(ids, values, _task_names(table, task, roles))
 
 
 def labelled_task(
@@ -111,23 +110,19 @@ def labelled_task(
     wanted = [schema.label, *sensitive, *preprocessor.names]
     if lacking := [name for name in wanted if name not in source.columns]:
         raise FFMLError(f"{source.name} has no column {lacking[0]!r}, which the model needs here")
-    x, groups, labels = [], [], list[str]()
-    for batch in source.batches(list(dict.fromkeys(wanted))):
-        for name in (schema.label, *sensitive):
-            part = "label" if name == schema.label else "sensitive"
-            if role_texts(batch.column(name), name, part).null_count:
-                raise FFMLError(
-                    f"column {name!r} of {source.name} lacks values; leave those rows out"
-                )
-        with located(source):
-            x.append(preprocessor.transform(batch.select(preprocessor.names)))
-        labels += role_texts(batch.column(schema.label), schema.label, "label").to_pylist()
-        groups.append(_group_codes(batch, sensitive, schema, may_be_new=False))
-    if not labels:
+    table = whole(source, wanted)
+    if not len(table):
         raise FFMLError(f"{source.name} has no rows; at least one is needed")
+    for name in (schema.label, *sensitive):
+        part = "label" if name == schema.label else "sensitive"
+        if role_texts(table.column(name), name, part).null_count:
+            raise FFMLError(f"column {name!r} of {source.name} lacks values; leave those rows out")
+    with located(source):
+        x = preprocessor.transform(table.select(preprocessor.names))
+    labels = role_texts(table.column(schema.label), schema.label, "label").to_pylist()
     codes = label_values(schema.label, set(labels), positive)
     y = np.array([codes[label] for label in labels], np.int32)
-    return Task(source.name, np.concatenate(x), y, np.concatenate(groups))
+    return Task(source.name, x, y, _group_codes(table, sensitive, schema, may_be_new=False))
 
 
 class PersonColumns(NamedTuple):

@@ -1,5 +1,6 @@
 """Learning what a column is, one batch of rows at a time, within bounded memory."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -9,9 +10,11 @@ import pyarrow as pa
 
 from ffml.base import FFMLError
 from ffml.tables._values import (
+    BadValue,
     is_number,
     is_text,
     is_time,
+    no_number,
     num_missing,
     numbers,
     refuse_extremes,
@@ -25,9 +28,11 @@ from ffml.tables.encode._encoders import (
     first_categories,
     fit_numeric,
 )
-from ffml.tables.encode._suspects import FirstTexts
 
 LONG = 1000  # texts of a dictionary that is repeated with the rows of each task
+FEW = 50  # so many different texts can be categories, whatever they look like
+LOOKED_AT = 10_000  # how many texts are looked at for ids and the like, from the first row on
+NEARLY_ALL = 0.9
 
 
 class TextAfterNumbers(Exception):
@@ -50,7 +55,8 @@ class ColumnFit:
         self._parse = parse and encoder is None
         self._missing = False
         self._texts: dict[str, None] = {}  # some more than can be categories are enough
-        self._first_texts = FirstTexts(name, parse)
+        self._looked_at = 0  # rows with a text ...
+        self._distinct: set[str] = set()  # ... and their different texts
 
     def typed(self, values: pa.Array) -> pa.Array:
         """Return values as float64 (missing: NaN) or as texts with a dictionary.
@@ -88,7 +94,10 @@ class ColumnFit:
             self.holds_numbers = are_numbers
         if are_numbers:
             return typed
-        self._first_texts.add(typed)
+        if self._looked_at < LOOKED_AT:
+            head = typed.slice(0, LOOKED_AT).drop_null().slice(0, LOOKED_AT - self._looked_at)
+            self._looked_at += len(head)
+            self._distinct.update(head.to_pylist())
         if len(self._texts) <= MAX_CATEGORIES:
             self._texts |= dict.fromkeys(typed.dictionary.to_pylist())
         return short(typed)
@@ -105,7 +114,7 @@ class ColumnFit:
             raise FFMLError(f"column {self.name!r} holds no values; drop it (--drop {self.name})")
         if self.holds_numbers:
             return fit_numeric(self.name, (np.concatenate(pieces) for pieces in tasks))
-        self._first_texts.refuse_suspects()
+        self._refuse_suspects()
         many = len(self._texts) > MAX_CATEGORIES
         categories = first_categories(map(_counts, tasks)) if many else sorted(self._texts)
         return Categorical(self.name, (*categories, *((None,) if self._missing else ())), many)
@@ -118,6 +127,35 @@ class ColumnFit:
             f"column {self.name!r} holds {what}, which cannot be a feature; drop it "
             f"(--drop {self.name}) or turn it into numbers or texts"
         )
+
+    def _refuse_suspects(self) -> None:
+        """Refuse texts that are no categories: ids, dates, numbers with a stray text."""
+        if len(self._distinct) <= FEW:
+            return
+        most = NEARLY_ALL * len(self._distinct)
+        quantities = sum(map(is_quantity, self._distinct)) > most
+        strays = sorted(text for text in self._distinct if not is_plain_number(text))
+        if len(self._distinct) - len(strays) > most and (self._parse or (quantities and strays)):
+            but = f" but for {strays[0]!r}" if len(strays) == 1 else ", but not in every row"
+            raise BadValue(
+                self.name,
+                f"column {self.name!r} holds numbers{but}",
+                "correct what is no number, or leave it empty",
+                no_number,
+            )
+        drop = f"drop it (--drop {self.name})"
+        examples = ", ".join(repr(text) for text in sorted(self._distinct)[:3])
+        if quantities:
+            raise FFMLError(
+                f"column {self.name!r} holds dates, times or numbers in a form that is not read "
+                f"({examples}, ...); {drop}, or write its numbers with a decimal point"
+            )
+        if len(self._distinct) > NEARLY_ALL * self._looked_at:
+            raise FFMLError(
+                f"column {self.name!r} has a different text in nearly every row ({examples}, "
+                f"...), like an id; {drop}, name it as the id of the rows (--set "
+                f"data.id={self.name}), or group its values"
+            )
 
     def _refuse_both(self) -> None:
         if self._parse:
@@ -141,3 +179,32 @@ def _counts(pieces: Sequence[pa.Array]) -> Counter[str]:
             texts, rows = piece.drop_null().value_counts().flatten()
             counts.update(dict(zip(texts.to_pylist(), rows.to_pylist(), strict=True)))
     return counts
+
+
+def is_quantity(text: str) -> bool:
+    """Tell a date, a time, or a number with marks that a plain number does not have.
+
+    >>> [is_quantity(text) for text in ("1,50", "12 %", "3.5.2024", "2024-05-03T10:00Z")]
+    [True, True, True, True]
+    >>> [is_quantity(text) for text in ("02139", "ward 7", "A-12")]
+    [False, False, False]
+    """
+    plain = re.sub(r"(?<=\d)[TZ](?=\d|$)", " ", text)
+    return (
+        not text.isdigit()
+        and any(mark.isdigit() for mark in plain)
+        and not any(mark.isalpha() for mark in plain)
+    )
+
+
+def is_plain_number(text: str) -> bool:
+    """Tell a number as programs write it.
+
+    >>> is_plain_number("-1.5e3"), is_plain_number("n/a!")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text

@@ -26,6 +26,7 @@ MAX_SHOWN = 12
 class ColumnLook(NamedTuple):
     """One column in the first rows."""
 
+    rows: int  # with a value
     distinct: int  # different values; 0 where it cannot have a part
     values: tuple[str, ...]  # the first of them, sorted
     unit: str | None  # what its values are, if they are times: "day", "month", ...
@@ -42,13 +43,14 @@ def look(source: Source) -> dict[str, ColumnLook]:
 def _look_at(values: pa.Array, name: str) -> ColumnLook:
     times: list[str] = []
     try:
-        texts = role_texts(values, name, "any").slice(0, BATCH_ROWS).drop_null().unique()
+        all_texts = role_texts(values, name, "any").slice(0, BATCH_ROWS).drop_null()
     except FFMLError:  # nested: no part
-        return ColumnLook(0, (), None)
+        return ColumnLook(0, 0, (), None)
+    texts = all_texts.unique()
     with suppress(FFMLError):  # hours have no date
         times = time_texts(values, name).slice(0, BATCH_ROWS).drop_null().unique().to_pylist()
     shown = tuple(sorted(texts.to_pylist())[:MAX_VALUES])
-    return ColumnLook(len(texts), shown, _unit(times))
+    return ColumnLook(len(all_texts), len(texts), shown, _unit(times))
 
 
 def _unit(texts: list[str]) -> str | None:
@@ -112,7 +114,9 @@ def guess_roles(
         fits = fitting(part, looks, free)
         usual = usually(part, fits)
         if len(usual) != 1:
-            questions.append(Question(part, what, usual or fits or free, other))
+            if len(fits) == 1:  # and so it is no candidate for another part
+                free.remove(fits[0])
+            questions.append(Question(part, what, usual or fits or [*free], other))
             return ""
         guessed[part] = usual[0]
         free.remove(usual[0])
@@ -135,9 +139,26 @@ def guess_roles(
 
 
 def fitting(part: str, looks: Mapping[str, ColumnLook], free: Sequence[str]) -> list[str]:
-    """Return the columns whose values fit a part."""
+    """Return the columns whose values fit a part.
+
+    A label is not a column with a usual name for groups. Some rows share a task, and none an id,
+    which is a whole number or a text.
+    """
+    looks = {name: looks[name] for name in free}
+    if part == "id":
+        return [c for c, seen in looks.items() if _is_id(seen)]
     most = {"label": 2, "sensitive": MAX_GROUPS}.get(part, float("inf"))
-    return [c for c in free if 1 < looks[c].distinct <= most]
+    fits = [c for c, seen in looks.items() if 1 < seen.distinct <= most]
+    if part == "label":
+        return [c for c in fits if c not in usually("sensitive", fits)]
+    if part == "task":
+        return [c for c in fits if 2 * looks[c].distinct <= looks[c].rows]
+    return fits
+
+
+def _is_id(seen: ColumnLook) -> bool:
+    numbers = any(text.replace(".", "", 1).isdigit() and "." in text for text in seen.values)
+    return 1 < seen.distinct == seen.rows and seen.unit is None and not numbers
 
 
 def usually(part: str, columns: Sequence[str]) -> list[str]:

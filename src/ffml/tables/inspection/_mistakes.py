@@ -9,8 +9,8 @@ import numpy as np
 
 from ffml.base import Schema
 from ffml.tables.encode._encoders import OTHER, Categorical, Encoder
+from ffml.tables.encode._fit import is_plain_number
 from ffml.tables.encode._preprocess import Preprocessor
-from ffml.tables.encode._suspects import is_plain_number
 
 SUSPICIOUS_AUC = 0.98
 MIN_ROWS = 30

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,15 @@ class Source:
     def fingerprint(self) -> str:
         """Return the SHA-256 of the data: of a file's bytes or of a query's rows."""
         raise NotImplementedError
+
+
+def whole(source: Source, columns: Iterable[str]) -> pa.RecordBatch:
+    """Read all rows of some columns at once, each column once; for tables that are small."""
+    names = list(dict.fromkeys(columns))
+    batches = list(source.batches(names))
+    if not any(map(len, batches)):
+        return pa.record_batch([pa.nulls(0, pa.string()) for _ in names], names=names)
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 class FileSource(Source):

@@ -4,60 +4,60 @@ import os
 import signal
 import sys
 import webbrowser
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ffml.base import FFMLError
+from ffml.cli._options import refuse_below_one
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(help="Runs: folders or addresses.", metavar="RUN...", show_default=False),
-    ] = None,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Serve a made-up lender, in fast motion; nothing stays.")
-    ] = False,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Its port; 0 takes a free one.")] = 8000,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes that answer; several need PostgreSQL.")
-    ] = 1,
-    promote: Annotated[
-        str,
-        typer.Option(
-            help="How a newer version comes to decide: auto (labels it did not learn from say that "
-            "it is no worse), manual, or newest (at once).",
-        ),
-    ] = "auto",
-    webhook: Annotated[
-        str | None,
-        typer.Option(help="Address that is told of alarms. (default: none)", show_default=False),
-    ] = None,
-    rate: Annotated[
-        float | None,
-        typer.Option(help="Requests a second by one token. (default: any)", show_default=False),
-    ] = None,
+    runs: list[str] | None = None,
+    demo: bool = False,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    promote: str = "auto",
+    webhook: str | None = None,
+    rate: float | None = None,
 ) -> None:
-    """Decide, label and look over HTTP; every decision is in the ledger before it is said.
+    """Decide and learn over HTTP, with a page for a browser.
 
-    Without a token (see `ffml token`) only this machine may ask.
+    Every decision is in the ledger before it is said. Without a token (see
+    `ffml token`) only this machine may ask.
+
+    Arguments:
+        runs RUN...: Runs: folders or addresses.
+
+    Options:
+        --demo: Serve a made-up lender, in fast motion; nothing stays.
+        --host NAME: Where to listen. (default: 127.0.0.1)
+        --port N: Its port; 0 takes a free one. (default: 8000)
+        --workers N: Processes that answer; several need PostgreSQL. (default: 1)
+        --promote HOW: How a newer version comes to decide: auto (labels it did not learn from say
+            that it is no worse), manual, or newest (at once). (default: auto)
+        --webhook URL: Address that is told of alarms. (default: none)
+        --rate NUMBER: Requests a second by one token. (default: any)
     """
     if demo == bool(runs):
         raise FFMLError("say which runs to serve, or --demo to look at a made-up one")
-    if demo:
-        return _demo(host, port)
     try:
         from ffml.service.app import Limits, create_app
+        from ffml.service.demo import play
         from ffml.service.server import Server, set_up
         from ffml.service.workers import serve as serve_by
     except ImportError:
         raise FFMLError("serving needs more packages; install them with ffml[serve]") from None
+    if demo:
+        _demo(play, host, port)
+        return
+    refuse_below_one(workers=workers)
     named = _named(runs or [])
     _refuse_bare(named, host)
     _refuse_files(named, workers)
@@ -99,14 +99,10 @@ def _refuse_files(runs: dict[str, str], workers: int) -> None:
         )
 
 
-def _demo(host: str, port: int) -> None:
+def _demo(play: Callable[..., None], host: str, port: int) -> None:
     """Serve a made-up lender, and open its page where there is a screen."""
     if host not in _LOOPBACK:
         raise FFMLError("the demo has no token, so it is served on 127.0.0.1 only")
-    try:
-        from ffml.service.demo import play
-    except ImportError:
-        raise FFMLError("serving needs more packages; install them with ffml[serve]") from None
     from ffml.runtime import configure
 
     def ready(page: str) -> None:
@@ -121,16 +117,18 @@ def _demo(host: str, port: int) -> None:
         play(host, port, ready)
 
 
-def token(
-    run: Annotated[str, typer.Argument(help="A run: its folder or address.", show_default=False)],
-    name: Annotated[str, typer.Argument(help="Whose token it is.", show_default=False)],
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(help="What it allows: decide, label, read or admin; again for several."),
-    ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Make it worthless.")] = False,
-) -> None:
-    """Make a token for the service and print it, once; the ledger keeps only its hash."""
+def token(run: str, name: str, scope: list[str] | None = None, remove: bool = False) -> None:
+    """Make a token for the service, and print it once.
+
+    The ledger keeps only its hash.
+
+    Arguments:
+        name: Whose token it is.
+
+    Options:
+        --scope SCOPE: What it allows: decide, label, read or admin; again for several.
+        --remove: Make it worthless.
+    """
     from ffml.runs import open_run
     from ffml.service.tokens import make_token, remove_token
 

@@ -7,28 +7,37 @@ from typing import Any
 import numpy as np
 
 from ffml import metrics
+from ffml.audit.record import RunRecord
 from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked, column_alarms
-from ffml.metrics.phrases import asked_words, in_points, were_decided
+from ffml.metrics.phrases import asked_words, decided, in_points, were_decided
 from ffml.metrics.rates import Z, wilson
-from ffml.report._scores import calibration
+from ffml.report._groups import calibration
 from ffml.report._view import RunView, Score
 from ffml.report.charts import (
+    Bars,
     Line,
-    Moved,
-    Pair,
     Point,
     Span,
+    bars_figure,
     forest_figure,
     line_figure,
-    moved_figure,
-    pairs_figure,
     points_figure,
 )
-from ffml.report.numbers import percent, points
 
 MOST_INPUTS = 8
 Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
+
+
+def decision_pictures(record: RunRecord, shown: slice = slice(None)) -> Sequence[str]:
+    """Draw what was decided about whom, as the report does; of some tasks, without who changed."""
+    said = (record.tables, record.columns, record.tasks, record.asked)
+    moved = record.moved if shown == slice(None) else {}
+    return [
+        *rate_pictures(*said, record.favourable, shown=shown),
+        *evidence_pictures(*said, shown),
+        *moved_pictures(moved, record.favourable),
+    ]
 
 
 def rate_pictures(
@@ -46,8 +55,7 @@ def rate_pictures(
     if len(tasks) < 2:
         return []
     ends = ends or rate_ends(*tables.values())
-    most = dict(asked).get("demographic-parity")
-    most = most if isinstance(most, float) else None
+    most = gap_asked(asked)
     return [
         picture
         for i, column in enumerate(columns)
@@ -58,6 +66,12 @@ def rate_pictures(
             _gaps(f"gaps-{i}", tables[column.name], column, tasks, most),
         )
     ]
+
+
+def gap_asked(asked: Asked) -> float | None:
+    """Return the largest gap of demographic parity that was asked for."""
+    most = dict(asked).get("demographic-parity")
+    return most if isinstance(most, float) else None
 
 
 def evidence_pictures(
@@ -137,12 +151,8 @@ def rate_ends(*counts: np.ndarray) -> tuple[float, float]:
 
 
 def _whole(value: float) -> str:
-    """Write a rate: on an axis without a decimal that says nothing."""
+    """Write points: on an axis without a decimal that says nothing."""
     return in_points(value).removesuffix(".0")
-
-
-def _points(value: float) -> str:
-    return points(value).removesuffix(".0")
 
 
 def _gaps(
@@ -166,7 +176,7 @@ def _gaps(
         f"Points between the two rates in each task. To the right of 0, {first} is decided"
         f" favourably more often than {second}. Grey: what chance alone makes of equal rates.",
         spans,
-        _points,
+        _whole,
         allowed=most,
     )
 
@@ -191,7 +201,7 @@ def price_picture(run: RunView) -> str:
         "Up is more often right, left is more even. The large dot is this run.",
         found,
         ("gap in points", "accuracy"),
-        (_points, lambda value: f"{value:.3f}"),
+        (_whole, lambda value: f"{value:.3f}"),
         allowed=answer["notions"][0]["max_gap"],
     )
 
@@ -202,15 +212,17 @@ def _number(value: Any) -> float:
 
 def moved_pictures(moved: Mapping[str, Sequence[Mapping[str, Any]]], favourable: str) -> list[str]:
     """Draw by group how many decisions fairness moved, and in which direction."""
-    towards = were_decided(favourable).removeprefix("were ")
+    towards = decided(favourable)
     return [
-        moved_figure(
+        bars_figure(
             f"moved-{i}",
             f"Who changed, by {column}",
             "Decisions that are other than those of the same learner without fairness.",
-            [Moved(g["group"], g["towards"], g["away"], g["people"]) for g in groups],
-            towards,
-            f"not {towards}",
+            "Group",
+            [Bars(g["group"], g["towards"], g["away"], f" ({g['people']:,})") for g in groups],
+            (f"now {towards}", f"now not {towards}"),
+            lambda count: f"{count:,.0f}",
+            mirrored=True,
         )
         for i, (column, groups) in enumerate(moved.items())
     ]
@@ -220,18 +232,18 @@ def stand_in_pictures(found: Mapping[str, Any]) -> list[str]:
     """Draw which inputs tell the group, beside what the model goes by."""
     drawn = []
     for i, (column, tells) in enumerate((found.get("tells") or {}).items()):
-        rows = [Pair(*row) for row in zip(found["columns"], tells, found["goes_by"], strict=True)]
-        rows = sorted(rows, key=lambda row: -max(row[1:]))[:MOST_INPUTS]
-        rows = sorted(rows, key=lambda row: -row.first)
+        rows = [Bars(*row) for row in zip(found["columns"], tells, found["goes_by"], strict=True)]
+        rows = sorted(rows, key=lambda row: -max(row[1:3]))[:MOST_INPUTS]
         drawn.append(
-            pairs_figure(
+            bars_figure(
                 f"inputs-{i}",
                 f"What stands in for {column}",
                 f"How much each input moves the guess of a person’s {column}, and how much it moves"
                 " the score, of 100. An input that does both carries the group into decisions.",
-                rows,
+                "Input",
+                sorted(rows, key=lambda row: -row.first),
                 (f"tells {column}", "the model goes by it"),
-                percent,
+                lambda value: f"{100 * value:.0f} %",
             )
         )
     return drawn

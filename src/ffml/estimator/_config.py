@@ -1,4 +1,4 @@
-"""The loop behind the estimator: built from its parameters."""
+"""The parameters of the estimator as a run's configuration, and back."""
 
 import numbers
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,10 @@ from sklearn.utils import check_random_state
 
 from ffml.base import FFMLError, Schema
 from ffml.border import at_least
-from ffml.online.drift import InputWatch
-from ffml.online.loop import start
-from ffml.online.state import Loop, LoopState
-from ffml.recipe.build import Built, build_loop, check_config
+from ffml.online.state import Loop
+from ffml.recipe.build import build_loop, check_config, shared_functions
 from ffml.recipe.config import RunConfig, configure_run
 from ffml.recipe.policy import OPTIONS, options_of, policy_of
-from ffml.recipe.sharing import shared_functions
-from ffml.tables import Preprocessor
-from ffml.tables.scaling import RunningScaler
 
 # Settings that the classifier has as parameters of its own, by their names in a run.
 _PARAMETERS = {
@@ -84,13 +79,9 @@ def _numbers(name: str, bound: float | Sequence[float] | None) -> tuple[float, .
 
 
 def loop_of(config: RunConfig, schema: Schema) -> Loop:
-    """Build the loop on shared functions, which do not know the names of features."""
-    return build_loop(config, functions(config, schema), schema)
-
-
-def new_state(loop: Loop, preprocessor: Preprocessor) -> LoopState:
-    """Return what is known before the first round."""
-    return start(loop, RunningScaler.empty(preprocessor.scaled), InputWatch.of(preprocessor))
+    """Build the loop; equal classifiers share functions, which do not know the features' names."""
+    nameless = replace(schema, features=("",) * len(schema.features), label="")
+    return build_loop(config, shared_functions(config, nameless), schema)
 
 
 def parameters_of(config: RunConfig) -> dict[str, Any]:
@@ -124,12 +115,3 @@ def _seed(random_state: Any) -> int:
         at_least(0, random_state=random_state)
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def functions(config: RunConfig, schema: Schema) -> Built:
-    """Build the functions; those of equal classifiers are shared.
-
-    Names of features do not matter for that.
-    """
-    nameless = replace(schema, features=("",) * len(schema.features), label="")
-    return shared_functions(config, nameless)

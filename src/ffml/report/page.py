@@ -7,13 +7,11 @@ import numpy as np
 
 from ffml.audit.record import planned_rounds
 from ffml.base import SensitiveColumn
-from ffml.metrics.alarm import Asked
-from ffml.metrics.words import extremes_sentence, within_tasks_sentence
-from ffml.recipe.asked import asked_bounds
-from ffml.report import _facts, _first, _gaps, _pictures, _recipe, _tables, _words, answer, numbers
-from ffml.report._groups import group_tables
-from ffml.report._research import research_pictures
-from ffml.report._scores import extremes
+from ffml.metrics import words
+from ffml.metrics.alarm import Asked, alarm_sentence
+from ffml.metrics.phrases import UNDEFINED, decided, limit_words, rate
+from ffml.report import _facts, _first, _research, answer, numbers, pictures
+from ffml.report._groups import extremes, group_tables
 from ffml.report._view import RunView
 from ffml.report.charts import SCRIPT, STYLE
 from ffml.report.notes import warning_lines
@@ -21,7 +19,7 @@ from ffml.report.notes import warning_lines
 OURS = ("rates", "changed", "inside", "evidence", "research", "side_by_side")  # charts: not escaped
 
 
-def render(run: RunView) -> str:
+def report_text(run: RunView) -> str:
     """Return the page."""
     return fill("report.html", _context(run))
 
@@ -45,60 +43,79 @@ def fill(body: str, context: dict[str, Any]) -> str:
 
 
 def _context(run: RunView) -> dict[str, Any]:
-    config = run.config
+    config, said = run.config, run.summary["answer"]
     return {
         "title": _first.title(run),
         "span": _first.span(run),
         "date": str(config.get("created") or "")[:10],
-        "version": config.get("ffml_version") or numbers.UNDEFINED,
+        "version": config.get("ffml_version") or UNDEFINED,
         "interrupted": run.summary.get("status") != "complete",
         "rounds_done": numbers.counted(len(run.rounds), "round"),
         "rounds_planned": planned_rounds(config),
         "verdicts": _first.verdicts(run),
-        "open_points": _first.open_points(run),
+        "outcome": words.outcome_sentence(said, run.summary.get("without_fairness")),
+        "unknown": words.unknown_sentence(said),
         "beside": _first.beside(run),
+        "more": _more(run),
         "warnings": warning_lines(run),
         **_drawn(run),
         "group_tables": group_tables(run),
-        "behind": _words.behind_paragraph(run),
+        "behind": _research.behind_paragraph(run),
         "method_lines": _method_lines(run),
-        "gaps": _gaps.gap_rows(run),
-        "research": research_pictures(run),
-        "constraint_totals": _tables.constraint_totals(run),
+        "gaps": _research.gap_rows(run),
+        "research": _research.research_pictures(run),
+        "constraint_totals": _research.constraint_totals(run),
         "settings": _settings(run),
     }
+
+
+def _more(run: RunView) -> list[str]:
+    """Say below the first screen what it leaves out: policy, errors, labels, who was compared."""
+    said, data = run.summary["answer"], run.config.get("data", {}).get("summary")
+    lines = [
+        answer.policy_sentence(said),
+        answer.right_sentence(said),
+        answer.labels_sentence(said),
+    ]
+    lines += [f"Data: {data}."] if data else []
+    for notion in said["notions"]:
+        lines += answer.notion_details(notion, said["by_task"])
+    return list(dict.fromkeys(filter(None, lines)))
 
 
 def _drawn(run: RunView) -> dict[str, Any]:
     """Draw what everybody should see, with a sentence or two beside."""
     summary, columns, tables = run.summary, run.columns, run.counts
     favourable, tasks = summary["answer"]["favourable"], run.rounds.text("task")
-    bounds = (run.config.get(name) for name in ("max_gap", "min_ratio"))
-    asked = asked_bounds(run.config.get("notions") or [], *bounds)
-    moved = summary.get("moved") or {}
-    notions = summary["answer"]["notions"]
-    price = _pictures.price_picture(run)
-    ends = _pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
+    asked = _facts.asked_of(run)
+    ends = pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
     labels = not summary["answer"]["unmeasured"]
     return {
-        "rates": _pictures.rate_pictures(
+        "rates": pictures.rate_pictures(
             tables, columns, tasks, asked, favourable, ends, "this run" if run.beside else ""
         ),
-        "within": [s for c in notions[0]["columns"] if (s := within_tasks_sentence(c))],
-        "changed": [*filter(None, [price]), *_pictures.moved_pictures(moved, favourable)],
+        "changed": [
+            *filter(None, [pictures.price_picture(run)]),
+            *pictures.moved_pictures(summary.get("moved") or {}, favourable),
+        ],
         "changes": [
             *answer.change_sentences(summary),
-            *filter(None, [extremes_sentence(summary["answer"])]),
+            *filter(None, [answer.extremes_sentence(summary["answer"])]),
             *_against_the_odds(run),
         ],
         "others": numbers.listed(_others(run)) if run.beside else "",
         "side_by_side": _side_by_side(run, columns[0], tasks, asked, favourable, ends),
         "inside": [
-            *_pictures.stand_in_pictures(run.stand_ins),
-            *(_pictures.calibration_pictures(run.scores, columns) if labels else ()),
+            *pictures.stand_in_pictures(run.stand_ins),
+            *(pictures.calibration_pictures(run.scores, columns) if labels else ()),
         ],
-        "reliability": _words.reliability_sentence(run),
-        "evidence": _pictures.evidence_pictures(tables, columns, tasks, asked),
+        "reliability": _research.reliability_sentence(run),
+        "evidence": pictures.evidence_pictures(tables, columns, tasks, asked),
+        "alarms": [
+            alarm_sentence(notion["alarm"], limit_words(notion))
+            for notion in summary["answer"]["notions"]
+            if notion["alarm"] is not None
+        ],
     }
 
 
@@ -118,19 +135,9 @@ def _side_by_side(
     ends: tuple[float, float],
 ) -> list[str]:
     """Draw the rates of a column without fairness, and of the runs beside this one."""
-    most = dict(asked).get("demographic-parity")
-    most = most if isinstance(most, float) else None
+    most = pictures.gap_asked(asked)
     return [
-        _pictures.rates_picture(
-            f"beside-{i}",
-            counts,
-            column,
-            tasks,
-            most,
-            favourable,
-            ends,
-            name,
-        )
+        pictures.rates_picture(f"beside-{i}", counts, column, tasks, most, favourable, ends, name)
         for i, (name, counts) in enumerate(_compared(run, column)[1:] if len(tasks) > 1 else ())
     ]
 
@@ -143,16 +150,15 @@ def _others(run: RunView) -> list[str]:
 
 def _against_the_odds(run: RunView) -> list[str]:
     """Say who was decided about most against the odds, by group."""
-    decided = answer.decided_words(run.summary)
-    said = []
+    favour, said = decided(run.summary["answer"]["favourable"]), []
     for column in run.columns if run.summary.get("moved") else ():
         each = [
-            f"{one.group} {numbers.rate(one.lowest)} and {numbers.rate(one.highest)}"
+            f"{one.group} {rate(one.lowest)} and {rate(one.highest)}"
             for one in extremes(run.scores, column)[: answer.MOST_GROUPS]
         ]
         if run.scores:
             said.append(
-                f"Among everybody, the lowest probability that was {decided} and the highest that"
+                f"Among everybody, the lowest probability that was {favour} and the highest that"
                 f" was not, by {column.name}: {'; '.join(each)}."
             )
     return said
@@ -162,7 +168,7 @@ def _method_lines(run: RunView) -> list[str]:
     method = run.config.get("method_summary")
     trust = (run.summary.get("extra") or {}).get("trust")
     lines = [f"Method: {method}"] if method else []
-    lines += _recipe.wrapper_lines(run)
+    lines += _facts.wrapper_lines(run)
     lines += [answer.trust_sentence(trust)] if trust is not None else []
     return lines
 
