@@ -100,13 +100,17 @@ def load(at, requests, clients, on_reply=None):
 
 
 def shown(name, seconds, total, cpu, rows=1):
-    """Print latencies, how much was done a second, and the server's processor time for each."""
+    """Print latencies, how much was done a second, and the server's processor time for each.
+
+    Returns the median and the 99th percentile in milliseconds, and how much was done a second.
+    """
     ms = sorted(1000 * one for one in seconds)
     middle, late = statistics.median(ms), ms[int(0.99 * (len(ms) - 1))]
     rate = rows * len(ms) / total
     each = 1e6 * cpu / (rows * len(ms))
     took = f"p50 {middle:7.2f} ms  p99 {late:8.2f} ms"
     print(f"{name:<46} {took}  {rate:9,.0f} /s  processor {each:8.1f} µs each", flush=True)
+    return middle, late, rate
 
 
 def free_port():
@@ -116,12 +120,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start(*words, port=None):
+def start(*words, port=None, python=sys.executable):
     """Start a server; return its process and its address once it answers."""
     port = port or free_port()
-    command = [sys.executable, *words, "--port", str(port)]
+    command = [python, *words, "--port", str(port)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, env=dict(os.environ), start_new_session=True, **quiet)
+    paths = f"{Path(python).absolute().parent}:{os.environ['PATH']}"  # where MLflow finds uvicorn
+    environment = os.environ | {"PATH": paths}
+    process = subprocess.Popen(command, env=environment, start_new_session=True, **quiet)
     for _ in range(1200):
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
@@ -135,9 +141,9 @@ def start(*words, port=None):
 
 
 @contextmanager
-def served(*words):
+def served(*words, python=sys.executable):
     """Serve for a while; yield the address."""
-    process, at = start(*words)
+    process, at = start(*words, python=python)
     try:
         yield at
     finally:

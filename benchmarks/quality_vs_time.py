@@ -26,7 +26,7 @@ from streams import Named, named
 from ffml.cli.values import parse_seeds
 from ffml.recipe.config import configure_run
 from ffml.runtime import configure
-from ffml.studies.pictures import figure_style, picture_bytes
+from ffml.studies.drawing import figure_style, picture_bytes
 
 ASKED = 0.05
 DEFAULT, PAPER, FAIRLEARN = "default recipe", "FFML, the paper's setting", "fairlearn, refitted"

@@ -1,9 +1,10 @@
 """A run over HTTP under load: one by one, in batches, beside learning, and without a ledger.
 
-    python benchmarks/service.py --singles 20000 --batches 60
+    python benchmarks/service.py
 
 Server and clients share the machine and talk over loopback. The bare service is the same model in a
-function of Starlette that keeps nothing: what the ledger costs is the difference.
+function of Starlette that keeps nothing: what the ledger costs is the difference. All of it takes
+some three minutes on a quiet machine, and ends with what was asked for beside what was measured.
 """
 
 import argparse
@@ -67,24 +68,28 @@ def in_process(folder, count):
         seconds.append(time.perf_counter() - began)
     used = time.process_time() - used
     run.close()
-    shown("Run.decide, one person, in process", seconds[first:], sum(seconds[first:]), used)
+    return shown("Run.decide, one person, in process", seconds[first:], sum(seconds[first:]), used)
 
 
-def over_http(at, options, kind):
-    """Measure singles and batches."""
+def over_http(at, options, kind, many):
+    """Measure singles by 8 clients and, many, by 64, and batches; return what was measured."""
     load(at, singles(102, 20), 2)
-    for clients in (8, 64):
-        sent = singles(102 + clients, options.singles)
-        shown(f"{kind}, one person, {clients} clients", *load(at, sent, clients))
+    said = {}
+    for clients, number in ((8, options.singles), (64, many)):
+        sent = singles(102 + clients, number)
+        name = f"{kind}, one person, {clients} clients"
+        said[clients] = shown(name, *load(at, sent, clients))
     for tensors in (False, True):
         sent = batches(201 + tensors, options.batches, options.rows, tensors)
         name = "tensors" if tensors else "objects"
         took = load(at, sent, 2)
-        shown(f"{kind}, batches of {options.rows:,} as {name}", *took, options.rows)
+        said[name] = shown(f"{kind}, batches of {options.rows:,} as {name}", *took, options.rows)
+    return said
 
 
 def beside_learning(at, options):
-    """Measure singles while labels are learned from, again and again, and without it."""
+    """Measure singles without learning and while labels are learned from, again and again."""
+    late = []
     for learning in (False, True):
         stop, learned = threading.Event(), []
 
@@ -105,11 +110,33 @@ def beside_learning(at, options):
         sent = singles(501 + learning, options.singles)
         words = "beside learning" if learning else "without it"
         before = len(learned)
-        shown(f"ledger, one person, 4 clients, {words}", *load(at, sent, 4))
+        late.append(shown(f"ledger, one person, 4 clients, {words}", *load(at, sent, 4))[1])
         if learning:
             print(f"    {len(learned) - before} tasks learned meanwhile")
             stop.set()
             teacher.join()
+    return late[1] - late[0]
+
+
+def compare(alone, said, delay):
+    """Print what was asked for beside what was measured."""
+    rows = [
+        ("one person in process, p50", "ms", alone[0], 3, False),
+        ("one person over HTTP, 8 clients, p50", "ms", said[8][0], 10, False),
+        ("decisions a second by single requests, 64 clients", "", said[64][2], 1000, True),
+        (
+            "rows a second in batches",
+            "",
+            max(said[k][2] for k in ("objects", "tensors")),
+            150e3,
+            True,
+        ),
+        ("p99 of one person later beside learning", "ms", delay, 50, False),
+    ]
+    for name, unit, value, asked, least in rows:
+        met = value >= asked if least else value <= asked
+        words = f"{'at least' if least else 'at most'} {asked:,.0f} {unit}".strip()
+        print(f"{name}: {value:,.1f} {unit}".strip() + f" ({words}: {'met' if met else 'not met'})")
 
 
 def bare(folder, port):
@@ -142,11 +169,13 @@ def bare(folder, port):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--singles", type=int, default=4000)
+    parser.add_argument("--many", type=int, default=100_000, help="singles by 64 clients")
     parser.add_argument("--batches", type=int, default=40)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--taught", type=int, default=300, help="people of a task learned from")
     parser.add_argument("--postgres", help="also measure on this database")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--mlflow", help="a Python that has MLflow and ffml: its server too")
     parser.add_argument("--bare", help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -157,12 +186,17 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ffml-service-") as place:
         folder = Path(place) / NAME
         begin(folder)
-        in_process(folder, min(options.singles, 500))
+        alone = in_process(folder, min(options.singles, 500))
         with served(__file__, "--bare", str(folder)) as at:
-            over_http(at, options, "no ledger")
+            over_http(at, options, "no ledger", options.singles)
+        if options.mlflow:
+            from mlflow_scorer import behind_mlflow  # which imports this file
+
+            behind_mlflow(folder, options.mlflow, options)
         with served("-m", "ffml", "serve", str(folder), "--promote", "newest") as at:
-            over_http(at, options, "ledger")
-            beside_learning(at, options)
+            said = over_http(at, options, "ledger", options.many)
+            delay = beside_learning(at, options)
+        compare(alone, said, delay)
         run = ffml.open(folder, write=False)
         print(f"{len(run.decisions):,} decisions in the ledger; sound: {run.verify().sound}")
         run.close()
@@ -179,7 +213,7 @@ def on_postgres(options):
     ffml.run(past, out=at, id="applicant", max_gap=0.05, **roles).close()
     words = ("--workers", str(options.workers), "--promote", "newest")
     with served("-m", "ffml", "serve", at, *words) as address:
-        over_http(address, options, f"PostgreSQL, {options.workers} workers")
+        over_http(address, options, f"PostgreSQL, {options.workers} workers", options.singles)
     run = ffml.open(at, write=False)
     print(f"{len(run.decisions):,} decisions in PostgreSQL; sound: {run.verify().sound}")
     run.close()

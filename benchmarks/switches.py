@@ -22,8 +22,7 @@ from ffml.cli.values import parse_seeds
 from ffml.datasets import load
 from ffml.datasets._synthetic import CHANGED, CHANGES, SHARPNESS, direction
 from ffml.studies.compare import Store, plan, run_cells, summarise_results
-from ffml.studies.figures import GREY, draw_line, legend, looks, panels
-from ffml.studies.pictures import picture_bytes
+from ffml.studies.drawing import GREY, draw_line, legend, looks, panels, picture_bytes
 
 METHODS = ("fairsaoml", "ffml", "m-ftml", "ffml-exact", "refit", "twp", "sinha-vaze")
 HOW = [name for name in CHANGES if name != "none"]

@@ -5,6 +5,7 @@ from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from notebooks import NotebookParser
 from written import write_pages
 
 project, author, copyright = "FFML", "The FFML developers", "The FFML developers"
@@ -18,8 +19,7 @@ extensions = [
 exclude_patterns = ["_build", "snippets"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "html_image"]
-# Links into the repository are followed by a test; two rooms have a `Round`.
-suppress_warnings = ["myst.xref_missing", "ref.python"]
+suppress_warnings = ["ref.python"]  # two rooms have a `Round`
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 # scikit-learn makes these by itself, with references to its own glossary.
@@ -34,6 +34,7 @@ html_title = "FFML"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_scaled_image_link = False
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": True,
@@ -44,5 +45,7 @@ html_theme_options = {
 
 
 def setup(app):
-    """Write the pages that come from the program itself before anything is read."""
+    """Write the pages that come from the program itself before anything is read; take notebooks."""
+    app.add_source_suffix(".ipynb", "ipynb")
+    app.add_source_parser(NotebookParser)
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir)))

@@ -1,5 +1,6 @@
 """A run that lives on, with polars: learn from the past, decide today, bring labels later."""
 
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -47,4 +48,5 @@ with TemporaryDirectory() as folder:
     decisions = pl.from_pandas(run.decisions).filter(pl.col("task") == "2024-07")
     rates = decisions.group_by("sex").agg(pl.col("decision").mean()).sort("sex")
     print(", ".join(f"{sex}: {rate:.2f} approved" for sex, rate in rates.iter_rows()))
+    run.report(*sys.argv[1:])
     run.close()

@@ -2,12 +2,18 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib
 import pytest
+from matplotlib import pyplot
+
+import ffml
+from ffml import runtime
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("benchmarks", "scripts")
@@ -32,6 +38,13 @@ SMALL = {
     ),
     "benchmarks/calibration.py": (["--small"], r"\| recalibrated \| \d+\.\d \|"),
     "benchmarks/cost_model.py": (["--small", "--hosts", "1", "256"], r"\| 256 \| .* GB \|"),
+    "benchmarks/everything.py": (
+        [
+            *("--small", "--data", "synthetic", "--seeds", "0-1", "--jobs", "1", "--tune", "0"),
+            *("--asked", "0.02", "--method", "ffml-exact", "--method", "twp", "--method", "refit"),
+        ],
+        r"(?s)ffml-exact, 5 asked \| 0\.\d+ at .*refit \| 0\.\d+ at.*twp \| [+-]0\.\d+ \(",
+    ),
     "benchmarks/engines.py": (
         ["--rows", "3000"],
         r"(?s)spark: 3,000 rows .*same bytes.*ray: 3,000 rows .*same bytes",
@@ -108,14 +121,23 @@ SMALL = {
         r"(?s)\| fairlearn \| .*\| ThresholdOptimizer",
     ),
     "benchmarks/service.py": (
-        ["--singles", "16", "--batches", "2", "--rows", "50", "--taught", "30"],
-        r"(?s)in process .*no ledger, batches.*beside learning .*in the ledger; sound: True",
+        ["--singles=16", "--many=16", "--batches=2", "--rows=50", "--taught=30"],
+        r"(?s)in process .*no ledger, batches.*150,000: .*in the ledger; sound: True",
+    ),
+    "benchmarks/mlflow_scorer.py": (
+        ["--python", sys.executable, "--singles", "8", "--batches", "2", "--rows", "50"],
+        r"(?s)50 decisions and 50 probabilities equal.*bare function.*with ledger, batches",
     ),
     "benchmarks/service_kills.py": (
         ["--kills", "1", "--clients", "2", "--pause", "0.5"],
         r"(?s)SQLite: 1 kills.* 0 lost or changed, 0 people twice.*sound; replay: equal",
     ),
     "scripts/draw_concepts.py": (["--out", "."], "wrote concept_alarm.svg"),
+    "scripts/draw_kept.py": (["--rounds", "3", "--out", "."], "wrote kept.svg"),
+    "scripts/draw_gallery.py": (
+        ["--example", "audit_table", "--out", "."],
+        "wrote audit_table.svg",
+    ),
     "benchmarks/switches.py": (
         ["--small", "--seeds=0", "--tasks=6", "--rows=40", "--method=twp", "--how=abrupt"],
         r"(?s)\| abrupt \| groups \| twp \| \w+ \| -?\d+\.\d \|.*drawn: switches.svg",
@@ -125,8 +147,22 @@ SMALL = {
         "default recipe: .* million rows/s from Parq",
     ),
 }
-NEEDS = {"benchmarks/engines.py": ("pyspark", "ray")}
-ELSEWHERE = {"scripts/build_data.py": "datasets/test_datasets.py"}  # has a test of its own
+# What measures processes, kills them, or sets JAX up in its own way: in a process of its own.
+ALONE = tuple(
+    f"benchmarks/{name}.py"
+    for name in (
+        *("batches", "cost_model", "engines", "kill_points", "large", "mlflow_scorer"),
+        *("outer_iteration", "service", "service_kills"),
+    )
+)
+NEEDS = {
+    "benchmarks/engines.py": ("pyspark", "ray"),
+    "benchmarks/mlflow_scorer.py": ("mlflow",),  # without --python the script installs it by itself
+}
+ELSEWHERE = {  # have tests of their own
+    "scripts/build_data.py": "datasets/test_datasets.py",
+    "scripts/run_notebooks.py": "test_docs.py",
+}
 
 
 def test_no_script_is_left_out():
@@ -139,19 +175,44 @@ def test_no_script_is_left_out():
 
 
 @pytest.mark.parametrize("script", SMALL)
-def test_benchmarks_run(script, tmp_path):
+def test_benchmarks_run(script, tmp_path, monkeypatch, capsys):
     arguments, printed = SMALL[script]
     for module in NEEDS.get(script, ()):
-        pytest.importorskip(module, reason=f"{module} is not installed; try: ffml[engines]")
+        pytest.importorskip(module, reason=f"{module} is not installed")
         if module == "pyspark" and not shutil.which("java"):
             pytest.skip("Spark needs Java, which is not installed")
+    if script in ALONE:
+        said = alone(script, arguments, tmp_path)
+    else:
+        monkeypatch.chdir(tmp_path)
+        said = in_this_process(script, arguments, monkeypatch, capsys)
+    assert re.search(printed, said), said
+
+
+def alone(script, arguments, folder):
+    """Run a script in a process of its own; return what it printed."""
     done = subprocess.run(
         [sys.executable, "-X", "utf8", ROOT / script, *arguments],
-        cwd=tmp_path,
+        cwd=folder,
         env=os.environ | {"RAY_AUTH_MODE": "disabled"},  # or Ray leaves a token in the home folder
         capture_output=True,
         encoding="utf-8",
         timeout=1800,
     )
     assert done.returncode == 0, done.stderr
-    assert re.search(printed, done.stdout), done.stdout
+    return done.stdout
+
+
+def in_this_process(script, arguments, monkeypatch, capsys):
+    """Run a script here, without a start-up of its own; return what it printed."""
+    for owner in (runtime, ffml):  # JAX has started already
+        monkeypatch.setattr(owner, "configure", lambda *args, **kwargs: None)
+    monkeypatch.setattr(sys, "argv", [str(ROOT / script), *arguments])
+    monkeypatch.syspath_prepend(ROOT / script.partition("/")[0])  # where its helpers are
+    with matplotlib.rc_context():
+        try:
+            runpy.run_path(str(ROOT / script), run_name="__main__")
+        except SystemExit as ended:
+            assert not ended.code, capsys.readouterr().err
+    pyplot.close("all")
+    return capsys.readouterr().out

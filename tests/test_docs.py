@@ -1,5 +1,6 @@
 """The code that README and documentation show is run, and the commands they name exist."""
 
+import json
 import re
 import runpy
 import shlex
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 WITH_COMMANDS = ["monthly.md"]  # pages whose Python needs what their commands leave
 WRITTEN = {"commands.md", "settings.md"}  # by the build, from the program itself
 SITE = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name not in WRITTEN)
+NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
 
 
@@ -72,6 +74,18 @@ def commands(block):
     return [shlex.split(line)[1:] for line in block.splitlines()]
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run_and_print_what_they_say(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    done = runpy.run_path(str(ROOT / "scripts" / "run_notebooks.py"))["run"](notebook)
+    assert len(done["cells"]) == len(notebook["cells"])
+    for shown, cell in zip(notebook["cells"], done["cells"], strict=True):
+        for before, now in zip(shown.get("outputs", ()), cell.get("outputs", ()), strict=True):
+            assert before.get("text") == now.get("text")  # pictures differ by fonts
+    METHODS.pop("squares", None)
+
+
 @cache
 def help_of(command):
     """Return what a command's --help prints, nothing if there is no such command."""
@@ -110,7 +124,10 @@ def test_every_page_is_reached_from_the_first_one():
         for name in block.splitlines()
         if name and not name.startswith(":")
     }
-    assert {page.stem for page in SITE} | {"commands", "settings"} == listed - {"api/*"} | {"index"}
+    written = {Path(name).stem for name in WRITTEN}
+    notebooks = {path.stem for path in NOTEBOOKS}
+    pages = {page.stem for page in SITE} | written | notebooks
+    assert pages == listed - {"api/*"} | {"index"}
 
 
 def test_pages_that_are_written_from_the_program(tmp_path):

@@ -17,7 +17,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 def decisions_were_made(lines):
     selected, total = map(int, re.search(r"(\d+) of (\d+) applicants", lines[-1]).groups())
     kept = any(line.startswith("met: Kept") for line in lines)
-    return total == 150 and 0 < selected < total and kept
+    return total == 400 and 0 < selected < total and kept
 
 
 def adapting_helped(lines):
@@ -57,7 +57,43 @@ def the_skeleton_is_a_learner(lines):
     return lines == ["skeleton is a learner"]
 
 
+def a_few_labels_of_a_branch_help(lines):
+    none, twenty, hundred = (int(re.search(r": (\d+)%", line)[1]) for line in lines[-3:])
+    return none < twenty < hundred
+
+
+def the_alarm_is_raised_in_the_second_year(lines):
+    return lines[0].startswith("fact: ") and "Alarm in round" in lines[-1]
+
+
+def what_needs_labels_is_not_measured(lines):
+    came = [int(re.search(r": (\d+) of 400 labels", line)[1]) for line in lines[:4]]
+    return all(0 < n < 400 for n in came) and "cannot be measured" in lines[-1]
+
+
+def combinations_are_compared(lines):
+    return [line.count("%") for line in lines] == [0, 2, 2, 0, 4]
+
+
+def groups_known_are_more_accurate(lines):
+    estimated, known = (float(re.search(r"accuracy (\S+)%", line)[1]) for line in lines)
+    return known > estimated
+
+
+def the_price_narrows_the_gap(lines):
+    without, priced = (
+        abs(int(m[1]) - int(m[2])) for m in (re.search(r"F (\d+)%, M (\d+)%", x) for x in lines)
+    )
+    return priced < without
+
+
 SHOWS = {
+    "branches": a_few_labels_of_a_branch_help,
+    "audit_table": the_alarm_is_raised_in_the_second_year,
+    "approved_only": what_needs_labels_is_not_measured,
+    "several_columns": combinations_are_compared,
+    "groups_known": groups_known_are_more_accurate,
+    "own_model": the_price_narrows_the_gap,
     "own_csv": decisions_were_made,
     "pandas_loop": adapting_helped,
     "polars_months": labels_came_later,
@@ -68,13 +104,25 @@ SHOWS = {
     "skeleton_method": the_skeleton_is_a_learner,
 }
 
+DRAWS = {"regret": ["regret.svg"]}  # what it is given, and leaves behind
+
+
+def in_gallery(name):
+    """Return what the gallery says that an example prints, None if it does not show it."""
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = re.search(rf"^\[`examples/{name}`.*?^```text\n(.*?)^```", page, re.M | re.S)
+    return shown and shown[1]
+
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example, tmp_path):
     assert len(example.read_text(encoding="utf-8").splitlines()) < 60
-    printed = printed_by(example.read_text(encoding="utf-8"), tmp_path, str(example))
+    files = DRAWS.get(example.stem, [])
+    printed = printed_by(example.read_text(encoding="utf-8"), tmp_path, str(example), files)
     assert SHOWS[example.stem](printed.strip().splitlines()), printed
-    assert not list(tmp_path.iterdir()), "an example leaves files behind"
+    assert in_gallery(example.name) in (None, printed), "run scripts/draw_gallery.py"
+    left = [path.name for path in tmp_path.iterdir()]
+    assert left == files, "an example leaves files behind"
 
 
 def test_the_skeleton_is_a_plugin(run_main, tmp_path):

@@ -21,8 +21,10 @@ def configure(devices: int | None = None, cache: bool = True) -> None:
     Call it before anything else touches JAX: one CPU device uses one core only, and the number
     of devices cannot change once JAX has started.
     """
+    number = devices or available_cores()
     try:
-        jax.config.update("jax_num_cpu_devices", devices or available_cores())
+        if jax.config.values["jax_num_cpu_devices"] != number:
+            jax.config.update("jax_num_cpu_devices", number)
     except RuntimeError:
         raise FFMLError(
             "JAX has started already; configure it first, and let a plug-in compute nothing while "

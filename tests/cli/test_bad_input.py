@@ -12,7 +12,7 @@ from ffml.recipe.sources import FLAGS
 
 # Where columns are guessed, the command line asks before the table is read.
 ASKED = {
-    "no task given": "which column is the task (which rows belong together)? Candidates: age, "
+    "no task given": "which column is the task (which rows belong together)? Candidates: "
     "town; give --task",
     "no sensitive column": None,  # guessed: there is only one
 }

@@ -91,6 +91,7 @@ def browser(folder, width=1280, height=900, dark=False):
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = Chrome(options, ChromeService(DRIVER))
+    driver.set_script_timeout(120)  # axe takes long on a busy machine
     try:
         resize(driver, width, height, dark)
         yield driver

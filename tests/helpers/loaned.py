@@ -1,5 +1,6 @@
 """A small run behind the service: its people, its ledger, its clients."""
 
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -67,17 +68,18 @@ def written(address):
 
 
 @contextmanager
-def serving(app):
+def serving(app, port=0):
     """Serve in a thread; yield the address."""
     from ffml.service.server import Server
 
     ready, at = threading.Event(), []
-    server = Server(app, "127.0.0.1", 0, lambda address: (at.append(address), ready.set()))
+    server = Server(app, "127.0.0.1", port, lambda address: (at.append(address), ready.set()))
     thread = threading.Thread(target=server.run)
     thread.start()
     assert ready.wait(60)
     try:
         yield at[0]
     finally:
-        server.should_exit = True
-        thread.join()
+        server.handle_exit(signal.SIGTERM, None)
+        thread.join(20)
+        assert not thread.is_alive()

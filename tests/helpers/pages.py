@@ -19,13 +19,13 @@ from ffml.wrappers import WRAPPERS
 REGISTRIES = (DATASETS, METHODS, *PARTS.values(), MODELS, CONSTRAINTS, WRAPPERS)
 
 
-def printed_by(code, folder, name="page.py"):
+def printed_by(code, folder, name="page.py", arguments=()):
     """Run Python as a script would be; return what it prints."""
     before = [dict(registry) for registry in REGISTRIES]
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
         patch.chdir(folder)
-        patch.setattr(sys, "argv", [name])
+        patch.setattr(sys, "argv", [name, *arguments])
         patch.setattr(sys, "path", [str(Path(name).parent), *sys.path])
         try:
             exec(compile(code, name, "exec"), {"__name__": "__main__", "__file__": name})

@@ -20,6 +20,7 @@ from ffml.recipe.policy import options_of, policy_of, with_policy
 from ffml.recipe.presets import preset
 from ffml.recipe.recipes import Recipe, takes_policy
 from ffml.recipe.saved import run_config
+from ffml.report.answer import policy_sentence
 from ffml.scoring import prepare
 
 POLICIES = ("labels", "balanced", "accuracy", "approve=0.8", "cost=5", "0.3")
@@ -110,8 +111,8 @@ def test_unless_asked_otherwise_as_many_are_approved_as_labels_are_favourable(tm
     assert answer["label_share"] == pytest.approx(labels)
     said = f"{100 * decided:.1f} of 100 were decided 'repaid' ({100 * labels:.1f} by the labels)"
     assert said in str(answer)
-    card = (tmp_path / "run" / "model_card.md").read_text()
-    assert "Policy: as many are decided 'repaid' as labels are expected to be so." in card
+    policy = "Policy: as many are decided 'repaid' as labels are expected to be so."
+    assert policy_sentence(answer) == policy
 
 
 def test_every_door_takes_a_share_and_keeps_it(tmp_path, run_main):

@@ -77,7 +77,8 @@ def test_who_changed_and_the_extremes_are_those_of_the_ledger(run, page):
         highest = mine["probability"][mine["decision"] == 0].max()
         assert f"{group} {lowest:.3f} and {highest:.3f}" in words
         towards = (moved["decision"][moved["sex"] == group] == 1).sum()
-        assert f"{group}: {towards:,} of {len(mine):,} now approved" in chart_html(page, "moved-0")
+        said = f"{group} ({len(mine):,}): now approved {towards:,}, now not approved "
+        assert said in chart_html(page, "moved-0")
 
 
 def test_inputs_that_tell_the_group_are_named_by_their_columns(run, page):

@@ -20,7 +20,7 @@ from ffml.research import analysis
 
 RADIUS, L2, BOUND = 1.0, 1.0, 0.1
 SETTINGS = {"shots": 8, "memory_settings": MemorySettings(4, 32)}
-NUMBERS = [32, 125, 250, 300, 360, 430, 500]
+NUMBERS = [32, 125, 250, 360, 500]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_ffml_grows_as_theorem_2_says_and_who_does_not_learn_does_not(problem, c
     """Theorem 2: regret O(log T), violation O(√(T log T)), with its own step sizes."""
     settings = analysis.theorem_settings(constants, mean_multiplier=0.5)
     assert settings["inner.lr"] > 0.01 and settings["outer_lr"] == L2
-    assert analysis.inner_step_fits(constants, settings["inner.lr"], 0.5)
+    assert settings["inner.lr"] <= analysis.largest_inner_step(constants, 0.5)
 
     recipe = Recipe("ffml", settings=settings | {"num_outer_steps": 2})
     learner = build_method(recipe, shots=8)(problem)
@@ -62,7 +62,7 @@ def test_ffml_grows_as_theorem_2_says_and_who_does_not_learn_does_not(problem, c
         update=lambda key, state, task, memory: (state, Info(0.0, np.zeros(1), np.zeros(1), 0))
     )
     learned = played(problem, learner, 500, NUMBERS)
-    control = played(problem, frozen, 200, [50, 100, 125, 150, 175, 200])
+    control = played(problem, frozen, 200, [50, 100, 150, 200])
     assert learned.multipliers.max() < 0.5  # so that Theorem 1 covers the comparator
     assert min(rates(control)) > 0.95  # linear: the measure can tell
 

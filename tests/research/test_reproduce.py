@@ -11,22 +11,22 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from playing import Player
 
 from ffml.base import FFMLError
 from ffml.online.state import Round
-from ffml.recipe.build import check_config
+from ffml.recipe.build import build, check_config
 from ffml.recipe.config import configure_run
 from ffml.recipe.recipes import Recipe
 from ffml.research.reproduce import ITEMS, QUICK, Reproduction, Setting, duration
-from ffml.research.reproduce._by_round import by_round
-from ffml.research.reproduce._charts import LOOKS
-from ffml.research.reproduce._figure4 import MAX_DBC, MAX_LOSS, needed
+from ffml.research.reproduce._figures import LOOKS, MAX_DBC, MAX_LOSS, by_round, needed
 from ffml.research.reproduce._paper import DATA, LABELS, SYMBOLS, TABLE_2, TABLE_3
-from ffml.research.reproduce._table2 import end_task, end_task_table, rescaled
+from ffml.research.reproduce._paper_tables import end_task, end_task_table, rescaled
 from ffml.studies.cells import Store, packed_cell
 from ffml.studies.compare import plan, run_cells
 from ffml.studies.efficiency import SUPPORT_SIZES, Point
 from ffml.studies.play import compute
+from ffml.studies.text_tables import Best
 
 NAN = float("nan")
 
@@ -273,15 +273,15 @@ def test_table_2_as_people_read_it():
     made = end_task_table(Setting(), end_frame())
     [table] = made.tables
     assert list(table.header) == ["metric", "", *LABELS.values()]
-    lines = {(line[0].text, line[1].text): line[2:] for line in table.lines}
-    assert [e.text for e in lines["DP ↑", "paper"]] == [
-        f"{value:.2f}" for value in TABLE_2["bank"]["dp"]
-    ]
-    assert lines["DP ↑", "here"][-1] == ("0.50 ± 0.01", True)
-    assert lines["EO ↑", "here"][0].text == "–"  # undefined is neither 0 nor 1
-    assert lines["EO ↑", "here"][1].text == "0.50 ± 0.00 (2)"  # in two repeats of three
+    lines = {(line[0], line[1]): line[2:] for line in table.lines}
+    assert lines["DP ↑", "paper"] == [f"{value:.2f}" for value in TABLE_2["bank"]["dp"]]
+    best = lines["DP ↑", "here"][-1]
+    assert best == "0.50 ± 0.01" and isinstance(best, Best)
+    assert lines["EO ↑", "here"][0] == "–"  # undefined is neither 0 nor 1
+    assert lines["EO ↑", "here"][1] == "0.50 ± 0.00 (2)"  # in two repeats of three
     assert ("Disc ↓", "paper") not in lines and ("Disc ↓, rescaled", "paper") in lines
-    assert lines["accuracy, % ↑", "here"][0] == ("80.0 ± 0.0", True)
+    assert isinstance(lines["accuracy, % ↑", "here"][0], Best)
+    assert lines["accuracy, % ↑", "here"][0] == "80.0 ± 0.0"
     assert "are not targets" in made.caption and "random term" in made.caption
 
 
@@ -395,21 +395,24 @@ def texts(figure):
     return " ".join(text.get_text() for text in figure.texts)
 
 
-def test_all_items_from_stored_results(tmp_path, run_main, monkeypatch):
+MADE = ("table2", "figure2", "figure4", "figure5", "table3")  # the others are made alike
+
+
+def test_items_from_stored_results(tmp_path, run_main, monkeypatch):
     setting = replace(QUICK, rounds=3)
-    made = Reproduction([], setting, tmp_path / "reproduce")
+    made = Reproduction(MADE, setting, tmp_path / "reproduce")
     stub(made, 3)
     drawn = {}
     monkeypatch.setattr(
         "ffml.research.reproduce._run.write_item", _spying(drawn)
     )  # a figure's words are looked up before they are wrapped
-    code, out, err = run_main("reproduce", "--quick", "--rounds", "3", "--json")
+    code, out, err = run_main("reproduce", *MADE, "--quick", "--rounds", "3", "--json")
     assert code == 0, err
-    assert "all 96 runs are finished already; nothing is computed again" in err
+    assert "all 78 runs are finished already; nothing is computed again" in err
     records, folder = json.loads(out), made.folder
-    assert [record["item"] for record in records] == list(ITEMS)
-    expected = {f"{n}-quick.{kind}" for n in ITEMS for kind in ("csv", "json")}
-    expected |= {f"figure{i}-quick.{kind}" for i in range(2, 8) for kind in ("svg", "png")}
+    assert [record["item"] for record in records] == list(MADE)
+    expected = {f"{n}-quick.{kind}" for n in MADE for kind in ("csv", "json")}
+    expected |= {f"figure{i}-quick.{kind}" for i in (2, 4, 5) for kind in ("svg", "png")}
     expected |= {"table2-quick.md", "table3-quick.md", "index.html", "cells"}
     assert {path.name for path in folder.iterdir()} == expected
     note = setting.note
@@ -427,11 +430,11 @@ def test_all_items_from_stored_results(tmp_path, run_main, monkeypatch):
         else:
             assert note[1:] in (folder / f"{stem}.md").read_text()
     assert records[0]["runs"] == 36 and records[0]["time"] == "36 min"
-    assert records[3]["run_seconds"] == 36 * 66  # the runs and their curves
+    assert records[2]["run_seconds"] == 36 * 66  # the runs and their curves
     page = (folder / "index.html").read_text()
-    assert page.count("ot comparable with the paper") >= 2 + len(ITEMS)  # banner, title, each item
-    assert page.count("data:image/svg+xml;base64,") == 6 and 'src="http' not in page
-    for value in ("0.97", "59.57", "are not targets", "seeds 0, 1", "ffml reproduce --quick"):
+    assert page.count("ot comparable with the paper") >= 2 + len(MADE)  # banner, title, each item
+    assert page.count("data:image/svg+xml;base64,") == 3 and 'src="http' not in page
+    for value in ("0.97", "59.57", "are not targets", "seeds 0, 1", "ffml reproduce table2"):
         assert value in page
 
 
@@ -516,3 +519,41 @@ def test_times_as_people_say_them():
         "1.5 h",
         "100.0 h",
     ]
+
+
+# -- runs that are kept as text --------------------------------------------------------------------
+
+KEPT = Path(__file__).parents[2] / "benchmarks" / "table2"
+
+
+def test_a_kept_run_is_taken_and_not_computed_again(tmp_path, run_main, monkeypatch):
+    setting = Setting(seeds=(0,), iterations=1, rounds=2)
+    words = ("reproduce", "figure5", "--seeds", "0", "--iterations", "1", "--rounds", "2")
+    words += ("--kept", "kept", "--json")
+    first = Reproduction(["figure5"], setting, Path("first"), Path("kept"))
+    experiment = build(tiny_cells()[0].config)
+    rounds = Player.of(experiment).play(experiment.stream.tasks())
+    for cell in first.cells:
+        first.runs.save(cell, packed_cell(cell, experiment, rounds, 60.0))
+    first.exchange()
+    files = {path.name: path.read_bytes() for path in Path("kept").iterdir()}
+    assert len(files) == 4 and max(map(len, files.values())) < 6000
+    monkeypatch.setattr("ffml.studies.play.compute", None)  # nothing is left to compute
+    code, out, err = run_main(*words, "--out", "second")
+    assert code == 0 and "all 4 runs are finished already" in err, err
+    assert {path.name: path.read_bytes() for path in Path("kept").iterdir()} == files
+    second = Reproduction(["figure5"], setting, Path("second"))
+    frames = [made.runs.load(made.cells).drop(columns="n_rows") for made in (first, second)]
+    pd.testing.assert_frame_equal(*frames, check_like=True)
+    assert json.loads(out)[0]["run_seconds"] == 240
+
+
+def test_the_runs_of_table_2_that_the_repository_keeps_are_those_it_asks_for():
+    """If a setting got another name or default on purpose, write it into the files as well."""
+    cells = Setting(seeds=(0, 1, 2), tolerance=0.01).cells(DATA, list(LABELS))
+    asked = {f"{c.config.data}-{c.config.recipe.method}-{c.config.seed}": c for c in cells}
+    for path in KEPT.glob("*.json"):
+        run = json.loads(path.read_text(encoding="utf-8"))
+        cell = asked[path.name.rpartition("-")[0]]
+        assert run["run"] == cell.description, path.name
+        assert len(run["tasks"]) == len(run["counts"][0]) == len(run["by_round"]["loss"])

@@ -87,6 +87,16 @@ def test_a_stale_model_file_decides_about_nobody(folder):
     assert load_model(folder / "model.safetensors").version < run.store.version_number
 
 
+def test_jax_is_set_up_before_a_run_s_ledger_needs_it(folder, monkeypatch):
+    calls, session = [], ffml.Run.session
+    monkeypatch.setattr(ffml.Run, "session", lambda run: calls.append("used") or session(run))
+    model_at(folder, lambda: calls.append("set up"))
+    assert calls == []  # its model file is of the newest version
+    (folder / "model.safetensors").unlink()
+    model_at(folder, lambda: calls.append("set up"))
+    assert calls == ["set up", "used"]
+
+
 @pytest.mark.parametrize("mode", ["kill", "torn", "power"])
 def test_an_end_at_any_operation_is_mended_by_the_next_report(folder, mode, no_charts):
     reported(folder)

@@ -154,7 +154,8 @@ def test_bodies_that_are_no_json_or_too_large(folder):
         assert {code(content) for content in bad} == {400}
         assert (code(" " * 2001), code("{}", "text/plain")) == (413, 415)
         many = {"people": persons(4)}
-        assert client.post("/runs/loans/decide", json=many).status_code == 413
+        reply = client.post("/runs/loans/decide", json=many)
+        assert reply.status_code == 413 and "at most 3 rows" in reply.json()["error"]
         assert client.get("/runs/nobody/fairness").status_code == 404
         assert client.get("/runs/loans/fairness?by=shoe").status_code == 400
 

@@ -1,14 +1,18 @@
 """Attacks that were tried, each with what must not happen."""
 
+import gzip
 import hmac
 import json
 import logging
+import re
 import socket
+import sqlite3
 import threading
 import time
 from contextlib import closing
 from urllib.parse import urlsplit
 
+from hostile import hostile_run
 from loaned import GOOD, persons, serving, written
 from starlette.testclient import TestClient
 
@@ -16,6 +20,7 @@ import ffml
 from ffml.service import _protocol, tokens
 from ffml.service.app import Limits, create_app
 from ffml.service.tokens import make_token
+from ffml.store.copying import copy_ledger
 
 EVIL = [
     'x\n{"request": "forged"}',
@@ -259,3 +264,93 @@ def test_many_at_once_get_their_own_decisions(folder):
     here = ffml.open(folder, write=False)
     assert len(here.store.decisions(ids=[one["person"] for one in people])["id"]) == 40
     assert here.verify().sound
+
+
+def test_a_slash_too_many_leads_nowhere(client):
+    """A redirect would name the host that who asks has made up."""
+    for path in ("/runs/loans/rounds/", "/runs/loans//rounds", "/page/"):
+        reply = client.get(path, headers={"host": "evil.example"}, follow_redirects=False)
+        assert reply.status_code == 404 and "location" not in reply.headers
+
+
+def test_other_methods_do_nothing(folder, client):
+    before = written(folder)
+    override = {"x-http-method-override": "POST"}
+    for method in ("PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "GET"):
+        reply = client.request(method, "/runs/loans/decide", headers=override)
+        assert reply.status_code == 405
+    assert client.post("/runs/loans/rounds", json={}).status_code == 405
+    assert written(folder) == before
+
+
+def test_a_body_that_grows_when_it_is_unpacked_is_not_unpacked(folder, client):
+    packed = gzip.compress(b" " * 50_000_000)
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    assert client.post("/runs/loans/decide", content=packed, headers=headers).status_code == 400
+
+
+def test_a_token_of_one_run_is_none_of_another(first, folder, tmp_path):
+    copy_ledger(first, tmp_path / "cards")
+    tokens = {}
+    for name in ("loans", "cards"):
+        run = ffml.open(tmp_path / name)
+        tokens[name] = make_token(run.store, "same name", ["admin"])
+        run.close()
+    runs = {name: str(tmp_path / name) for name in tokens}
+    with TestClient(create_app(runs), "http://localhost") as client:
+        for name, token in tokens.items():
+            headers, other = {"authorization": f"Bearer {token}"}, {"loans": "cards"}.get(name)
+            other = other or "loans"
+            body = {"person": GOOD}
+            assert client.post(f"/runs/{name}/decide", json=body, headers=headers).is_success
+            for path in ("decide", "forget", "versions/roll_back"):
+                reply = client.post(f"/runs/{other}/{path}", json=body, headers=headers)
+                assert reply.status_code == 401
+            described = client.get("/openapi.json", headers=headers).json()["paths"]
+            assert f"/runs/{name}/decide" in described and f"/runs/{other}/decide" not in described
+            shown = client.get("/metrics", headers=headers).text
+            assert f'run="{name}"' in shown and f'run="{other}"' not in shown
+        for path in ("/openapi.json", "/metrics", "/page/runs"):
+            assert client.get(path).status_code == 401
+
+
+def test_who_asks_too_often_slows_nobody_else(folder):
+    run = ffml.open(folder)
+    flood, calm = ({"authorization": f"Bearer {make_token(run.store, n, ['read'])}"} for n in "ab")
+    run.close()
+    app = create_app({"loans": str(folder)}, Limits(rate=2))
+    with TestClient(app, "http://localhost") as client:
+        codes = [client.get("/runs/loans/columns", headers=flood).status_code for _ in range(9)]
+        assert codes.count(429) >= 5
+        assert client.get("/runs/loans/columns", headers=calm).status_code == 200
+
+
+def test_hostile_names_forge_no_metric(tmp_path):
+    hostile_run(tmp_path / "run").close()
+    name = 'x"} 1\nffml_gap{run="y'
+    with TestClient(create_app({name: str(tmp_path / "run")}), "http://localhost") as client:
+        lines = client.get("/metrics").text.splitlines()
+    label = r'\w+="([^"\\]|\\.)*"'
+    assert all(
+        re.fullmatch(rf"(# .*|ffml_\w+(\{{{label}(,{label})*\}})? \S+)", one) for one in lines
+    )
+    assert not [one for one in lines if one.startswith('ffml_gap{run="y')]
+
+
+def test_features_are_kept_until_they_were_learned_from_and_forgotten_people_are_gone(
+    folder, client
+):
+    person = {"person": "secret-4711", "sex": "F", "income": 12345.678}
+    people = [person, *persons(23)]
+    client.post("/runs/loans/decide", json={"people": people, "task": "counter"})
+    rows = [{"id": one["person"], "label": "yes", "task": "counter"} for one in people[:20]]
+    assert client.post("/runs/loans/labels", json={"labels": rows}).json()["learned"]
+    with closing(sqlite3.connect(folder / "run.db")) as raw:
+        [(kept,)] = raw.execute("select count(*) from decisions where x is not null")
+    assert kept == 0
+    assert client.post("/runs/loans/forget", json={"id": "secret-4711"}).json() == {"forgotten": 1}
+    for path in ("/runs/loans/page/parts", "/runs/loans/events", "/runs/loans/rounds", "/metrics"):
+        assert "4711" not in client.get(path).text
+    assert client.post("/runs/loans/forget", json={"id": "secret-4711"}).status_code == 400
+    with closing(sqlite3.connect(folder / "run.db")) as raw:
+        assert not any("4711" in line for line in raw.iterdump())

@@ -1,21 +1,23 @@
 """The demo: starts from nothing, lives through the service's own doors, leaves nothing."""
 
-import os
-import re
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
+import tempfile
+import threading
 import time
 import urllib.request
+import webbrowser
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import numpy as np
 import pandas as pd
 import pytest
+from loaned import learning_here
 
 from ffml.base import FFMLError
+from ffml.service import demo
 from ffml.service.app import create_app
 from ffml.service.demo import KNOWN_MONTHS, month_table
 from ffml.service.server import Server
@@ -32,30 +34,40 @@ def test_the_office_approves_men_more_often_and_more_so_than_papers_tell():
     assert month_table(3).equals(month_table(3)) and not np.isnan(people["debt"]).any()
 
 
-def test_it_starts_from_nothing_moves_and_leaves_nothing(tmp_path):
-    command = [sys.executable, "-m", "ffml", "serve", "--demo", "--port", "0"]
-    environment = os.environ | {"TMPDIR": str(tmp_path), "DISPLAY": "", "WAYLAND_DISPLAY": ""}
-    del environment["DISPLAY"], environment["WAYLAND_DISPLAY"]  # no browser is opened
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        start_new_session=True,
-    ) as demo:
+def test_it_starts_from_nothing_moves_and_leaves_nothing(tmp_path, monkeypatch):
+    servers, pages, ready = [], [], threading.Event()
+
+    def server(*given):
+        servers.append(Server(*given))
+        return servers[0]
+
+    def told(page):
+        pages.append(page)
+        ready.set()
+
+    monkeypatch.setattr(demo, "Server", server)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with learning_here(), ThreadPoolExecutor(1) as thread:
+        played = thread.submit(demo.play, "127.0.0.1", 0, told, 0.02)
         try:
-            page = re.search(r"http://\S+", demo.stdout.readline())[0]
-            with urllib.request.urlopen(page) as reply:
+            assert ready.wait(120)
+            with urllib.request.urlopen(pages[0]) as reply:
                 assert reply.status == 200
             [ledger] = tmp_path.glob("ffml-demo-*/made-up-lender/run.db")
             assert by_later_versions(ledger)
         finally:
-            os.killpg(demo.pid, signal.SIGINT)  # as Ctrl-C does: all processes at once
-        _, errors = demo.communicate(timeout=60)
-    assert "Traceback" not in errors
-    assert demo.returncode == 0, errors
+            servers[0].handle_exit(signal.SIGINT, None)
+        played.result(60)
     assert not [*tmp_path.glob("ffml-demo-*")]
+
+
+def test_the_command_says_where_its_page_is(run_main, monkeypatch):
+    at = "http://127.0.0.1:1/page"
+    monkeypatch.setattr(demo, "play", lambda host, port, ready: ready(at))
+    monkeypatch.setattr(webbrowser, "open", lambda page: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process keeps its own
+    code, said, _ = run_main("serve", "--demo")
+    assert code in (0, None) and at in said and "nothing of it stays" in said
 
 
 def by_later_versions(ledger):

@@ -17,9 +17,9 @@ from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 import ffml
-from ffml.service import _live
+from ffml.service import _page
 from ffml.service._look import NOBODY
-from ffml.service._page import FILES, TEMPLATES, Drawn
+from ffml.service._page import FILES, TEMPLATES
 from ffml.service.app import create_app
 from ffml.service.tokens import make_token
 from ffml.store import Store
@@ -285,9 +285,9 @@ def test_the_page_asks_for_nothing_from_elsewhere():
 
 
 def test_a_stream_tells_each_change_once_and_ends_when_told(monkeypatch):
-    monkeypatch.setattr(_live, "STEP", 0.01)
-    monkeypatch.setattr(_live, "STILL_THERE", 0.0)
-    streams, states, heard = _live.Streams(most=1), ["a", "a", "b"], []
+    monkeypatch.setattr(_page, "STEP", 0.01)
+    monkeypatch.setattr(_page, "STILL_THERE", 0.0)
+    streams, states, heard = _page.Streams(most=1), ["a", "a", "b"], []
 
     async def listen():
         response = streams.response(lambda: states.pop(0) if states else "b", lambda: 1.0)
@@ -307,15 +307,15 @@ def test_a_stream_tells_each_change_once_and_ends_when_told(monkeypatch):
 
 def test_a_part_is_drawn_once_until_the_run_changes(folder):
     app = create_app({"loans": str(folder)})
-    served, drawn, times = app.state.runs["loans"], Drawn(), []
+    served, times = app.state.runs["loans"], []
 
-    def draw(one):
-        times.append(one.name)
+    def draw(run):
+        times.append(run)
         return str(len(times))
 
-    assert [drawn.of(served, draw)[0] for _ in range(3)] == ["1"] * 3
-    assert drawn.of(served, draw, "other")[0] == "2"
+    assert [served.kept.of(draw)[0] for _ in range(3)] == ["1"] * 3
+    assert served.kept.of(draw, "other")[0] == "2"
     served.run.label(labels(5).assign(month="2024-05"))
-    text, state = drawn.of(served, draw)
+    text, state = served.kept.of(draw)
     assert text == "3" and state == served.run.store.head
     served.close()

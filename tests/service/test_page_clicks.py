@@ -1,13 +1,12 @@
 """The page in a browser: clicked through, live, narrow, dark, without a complaint of axe."""
 
-import signal
-import threading
 from contextlib import contextmanager
 
 import pytest
 from browser import CHROMIUM, DRIVER, browser, complaints, console, overflow, resize
 from hostile import HOSTILE, hostile_run
 from lives import ask, live, unlabelled
+from loaned import serving
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
@@ -15,7 +14,6 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import ffml
 from ffml.service.app import create_app
-from ffml.service.server import Server
 from ffml.service.tokens import make_token
 from ffml.store.copying import copy_ledger
 
@@ -46,20 +44,11 @@ def driver(started):
 
 
 @contextmanager
-def serving(folder):
-    """Serve a run in a thread; at the end it must stop although a page is open."""
-    started, where = threading.Event(), []
+def served(folder):
+    """Serve a run; at the end it must stop although a page is open."""
     app = create_app({folder.name: str(folder)})
-    server = Server(app, "127.0.0.1", 0, lambda at: (where.append(at), started.set()))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    assert started.wait(30)
-    try:
-        yield where[0], app.state.pages
-    finally:
-        server.handle_exit(signal.SIGTERM, None)
-        thread.join(8)
-        assert not thread.is_alive()
+    with serving(app) as at:
+        yield at, app.state.streams
 
 
 def find(driver, selector):
@@ -79,7 +68,7 @@ def text(driver, selector):
 def test_a_person_clicks_through(loans, driver, tmp_path):
     folder = tmp_path / "loans"
     copy_ledger(loans, folder)
-    with serving(folder) as (at, pages):
+    with served(folder) as (at, streams):
         driver.get(at)
         until(driver, lambda: driver.find_elements(By.LINK_TEXT, "loans"), "the list")
         assert complaints(driver) == []
@@ -99,7 +88,7 @@ def test_a_person_clicks_through(loans, driver, tmp_path):
         until(driver, lambda: text(driver, "#state") == "Live", "all, if a period is not there")
         assert any("400" in line for line in console(driver))
         driver.get("about:blank")
-        until(driver, lambda: pages.streams.open == 0, "streams of closed pages end")
+        until(driver, lambda: streams.open == 0, "streams of closed pages end")
 
 
 def a_period_is_picked(driver):
@@ -153,7 +142,7 @@ def it_changes_by_itself(driver, folder):
 
 def test_hostile_names_are_shown_and_nothing_else_happens(driver, tmp_path):
     hostile_run(tmp_path / "it's <b>").close()
-    with serving(tmp_path / "it's <b>") as (at, _):
+    with served(tmp_path / "it's <b>") as (at, _):
         driver.get(at)
         until(driver, lambda: driver.find_elements(By.LINK_TEXT, "it's <b>"), "the list")
         driver.find_element(By.LINK_TEXT, "it's <b>").click()
@@ -172,7 +161,7 @@ def test_a_token_is_asked_for_once(loans, driver, tmp_path):
     run = ffml.open(folder)
     token = make_token(run.store, "officer", ["read"])
     run.close()
-    with serving(folder) as (at, _):
+    with served(folder) as (at, _):
         driver.get(f"{at}/runs/loans/page")
         until(driver, lambda: find(driver, "#door").is_displayed(), "the door")
         assert complaints(driver) == [] and console(driver) == []

@@ -22,7 +22,7 @@ import ffml
 from ffml.base import FFMLError
 from ffml.cli import app
 
-WORKERS = 2
+WORKERS = 4
 
 
 @pytest.fixture

@@ -370,7 +370,7 @@ def test_a_table_of_ones_own(tmp_path, run_main, monkeypatch):
     table = tmp_path / "loans.csv"
     table.write_text("\n".join(["month,income,sex,approved", *rows]) + "\n")
     words = ["--label", "approved", "--sensitive", "sex", "--task", "month"]
-    command = ["compare", "--data", "loans.csv", "--method", "refit", *words]
+    command = ["compare", "--data", "loans.csv", "--method", "refit", "--jobs", "1", *words]
     code, out, err = run_main(*command, "--seeds", "0")
     assert code == 0, err
     assert "loans" in out and "refit" in out

@@ -23,8 +23,8 @@ from ffml.studies.compare import (
     summarise_results,
     write_results,
 )
-from ffml.studies.compare._tables import DataTable, as_markdown
 from ffml.studies.files import made_by
+from ffml.studies.text_tables import TextTable, as_markdown
 
 
 @pytest.fixture(scope="module")
@@ -294,8 +294,8 @@ def test_variants_are_compared_at_the_same_fairness(stored, tmp_path):
 def test_names_stay_names_in_markdown():
     """Judged by a parser of Markdown: what people wrote is text, in its cell."""
     wild = "<img src=x onerror=alert(1)> **b** `c` [d](https://e) ~~g~~ &lt; |f|"
-    page = as_markdown([DataTable(wild, ["method", wild], [[wild, "0.1 <"]])])
-    page += f"\n{code('ffml `<b>` ```')}\n"
+    page = as_markdown([TextTable(wild, ["method", wild], [[wild, "0.1 <"]])])
+    page += f"\n\n{code('ffml `<b>` ```')}\n"
     shown = MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(page)
     assert shown.count(html.escape(wild)) == 3 and shown.count("<td") == 2
     assert not re.search("<(img|a|b|em|s)[ >]", shown) and shown.count("<strong>") == 1

@@ -288,14 +288,14 @@ REFUSED = {
     "id": (
         lambda: pd.DataFrame({"who": [f"p{i:03}" for i in range(51)]}),
         "column 'who' has a different text in nearly every row ('p000', 'p001', 'p002', ...), like "
-        "an id; drop it (--drop who), name it as the id of the rows (--set data.id=who), or group its "
-        "values",
+        "an id; drop it (--drop who), name it as the id of the rows (--set data.id=who), or group "
+        "its values",
     ),
     "nearly an id": (
         lambda: pd.DataFrame({"who": [f"p{i % 950:03}" for i in range(1000)]}),
         "column 'who' has a different text in nearly every row ('p000', 'p001', 'p002', ...), like "
-        "an id; drop it (--drop who), name it as the id of the rows (--set data.id=who), or group its "
-        "values",
+        "an id; drop it (--drop who), name it as the id of the rows (--set data.id=who), or group "
+        "its values",
     ),
     "decimal commas": (
         lambda: pd.DataFrame({"pay": [f"{i % 60},50" for i in range(900)]}),

@@ -84,12 +84,10 @@ def predict(
         from ffml.recipe.plugins import load_plugins
 
         load_plugins(plugin)
-    saved = model_at(model)
+    saved = model_at(model, _set_up)
     asked = policy.asked()
     if support or together or asked or not saved.decides_by_params:
-        from ffml.runtime import configure
-
-        configure(devices=1)
+        _set_up()
     source = open_data(people, query)
     scorer = prepare(saved, source if together else None, support, asked)
     warned: list[str] = []
@@ -116,6 +114,12 @@ def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
             and path.resolve() in (out.resolve(), out.resolve().parent)
         ):
             raise FFMLError(f"--out {out} would replace what it is made from; choose another --out")
+
+
+def _set_up() -> None:
+    from ffml.runtime import configure
+
+    configure(devices=1)
 
 
 def check(

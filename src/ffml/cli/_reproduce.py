@@ -27,6 +27,7 @@ def reproduce(
     jobs: int | None = None,
     backend: str | None = None,
     out: Path = Path("reproduce"),
+    kept: Path | None = None,
     list_items: bool = False,
     *,
     output: Output,
@@ -51,6 +52,8 @@ def reproduce(
 
     Output:
         --out DIR: Folder for everything; finished runs are kept. (default: reproduce)
+        --kept DIR: Folder of finished runs as small text files, such as benchmarks/table2: they
+            are taken from there, and new ones are added. (default: none)
         --list: Name the items and the runs each needs, and stop.
     """
     start = time.perf_counter()
@@ -71,7 +74,7 @@ def reproduce(
     }
     given = {name: value for name, value in given.items() if value is not None}
     setting = replace(QUICK if quick else Setting(), protocol=protocol, **given)
-    made = Reproduction(items or [], setting, out)
+    made = Reproduction(items or [], setting, out, kept)
     if list_items:
         _list(made, output.json_output)
         return

@@ -50,8 +50,7 @@ def serve(
     try:
         from ffml.service.app import Limits, create_app
         from ffml.service.demo import play
-        from ffml.service.server import Server, set_up
-        from ffml.service.workers import serve as serve_by
+        from ffml.service.server import Server, serve_by_workers, set_up
     except ImportError:
         raise FFMLError("serving needs more packages; install them with ffml[serve]") from None
     if demo:
@@ -61,7 +60,13 @@ def serve(
     named = _named(runs or [])
     _refuse_bare(named, host)
     _refuse_files(named, workers)
-    each = None if rate is None else rate / workers  # workers do not count together
+    limits = Limits(rate=None if rate is None else rate / workers)  # workers count apart
+    given: dict[str, Any] = {
+        "runs": named,
+        "limits": limits,
+        "promote": promote,
+        "webhook": webhook,
+    }
 
     def ready(at: str) -> None:
         typer.echo(f"serving {', '.join(named)} on {at}, also for a browser (stop with Ctrl-C)")
@@ -70,11 +75,9 @@ def serve(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # once all is done, an end like any
     with suppress(KeyboardInterrupt):
         if workers == 1:
-            Server(create_app(named, Limits(rate=each), promote, webhook), host, port, ready).run()
+            Server(create_app(**given), host, port, ready).run()
         else:
-            said: dict[str, Any] = {"runs": named, "limits": Limits(rate=each)._asdict()}
-            said |= {"promote": promote, "webhook": webhook}
-            serve_by(said, host, port, workers, ready)
+            serve_by_workers(given, host, port, workers, ready)
 
 
 def _refuse_bare(runs: dict[str, str], host: str) -> None:

@@ -1,7 +1,7 @@
 """A document as plain values, and how it is written: a page for print, a table, JSON."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -37,7 +37,7 @@ class Document:
     rule: str  # which rule it is made for, and its version
     sections: tuple[Section, ...]
     who_fills: str = "the person who signs"
-    heads: Mapping[str, str] = field(default_factory=dict)  # how print calls cells of tables
+    heads: Mapping[str, str] = field(default_factory=dict)  # of cells in print; "": left out
     markdown: str | None = None  # where the document has a text of its own
     own_json: dict[str, Any] | None = None  # where its JSON has a schema of its own
 
@@ -82,7 +82,7 @@ class Document:
         environment = Environment(
             autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
-        environment.filters |= {"shown": _shown, "head": self._head, "telling": _telling}
+        environment.filters |= {"shown": _shown, "head": self._head, "printed": self._printed}
         page = environment.from_string(text)
         return page.render(
             document=self, no_advice=NO_ADVICE, signed=WHO_SIGNS, version=__version__
@@ -90,6 +90,18 @@ class Document:
 
     def _head(self, name: str) -> str:
         return self.heads.get(name) or name.replace("_", " ")
+
+    def _printed(self, section: Section) -> list[str]:
+        """Name the cells to print: not a text that is the same in all rows and in the title."""
+        first, *others = section.rows
+        said = {
+            name
+            for name, text in first.items()
+            if isinstance(text, str)
+            and all(row[name] == text for row in others)
+            and (text in section.title or text == "Total")
+        }
+        return [name for name in first if name not in said and self.heads.get(name) != ""]
 
     def text(self, ending: str) -> str:
         """Return the document as a file with that ending has it."""
@@ -149,12 +161,3 @@ def _shown(value: Any) -> str:
         small = 0 < abs(value) < 0.0005
         return "< 0.001" if small else f"{value:.3f}".replace("-", "−")
     return str(value)
-
-
-def _telling(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name the cells to print: a text that is the same in every row tells nothing."""
-    return [
-        name
-        for name, first in rows[0].items()
-        if len(rows) == 1 or not isinstance(first, str) or any(row[name] != first for row in rows)
-    ]

@@ -63,7 +63,7 @@ def _heads(people: People) -> dict[str, str]:
     above = ("above the median", "scoring rate") if people.median is not None else ()
     chosen, rate = above or ("selected", "selection rate")
     return {
-        "protected_char_group": "category",
+        "protected_char_group": "",
         "race_ethnicity": "race/ethnicity",
         "number_of_applications": "applicants",
         "n_selected_or_n_above_median": chosen,

@@ -169,12 +169,12 @@ def _gaps(
         Span(task, float(g), float(g - Z * c), float(g + Z * c), float(e))
         for task, g, c, e in zip(tasks, gap, chance, even, strict=True)
     ]
-    first, _, second = pooled[place].comparison.partition(" against ")
+    first = pooled[place].comparison.partition(" against ")[0]
     return forest_figure(
         key,
         f"Gap by task, {column.name}: {pooled[place].comparison}",
-        f"Points between the two rates in each task. To the right of 0, {first} is decided"
-        f" favourably more often than {second}. Grey: what chance alone makes of equal rates.",
+        f"Points between the two rates in each task. To the right of 0, that of {first} is the"
+        " higher one. Grey: what chance alone makes of equal rates.",
         spans,
         _whole,
         allowed=most,

@@ -7,12 +7,14 @@ both decide about its people once more. The newest is promoted when, over all tr
 promotion,
 
 - there are at least `LEAST_LABELLED` people with labels, and labels do not depend on the decision;
-- it makes no more errors than the version that decides, or that one's gap is beyond the bound and
-  its own is narrower: where labels are biased, who keeps the bound differs from them more often;
+- it makes no more errors than the version that decides. Where that one's gap is beyond the bound
+  and its own is narrower, it may make as many more as decisions have to change for that: if labels
+  are biased, who keeps the bound differs from them more often;
 - the bound is expected to hold: its gap is within the bound, or not wider than that of the version
   that decides; where it is not narrower, the trials do not say "not kept" of the rule behind it.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -83,15 +85,16 @@ def refusal(
     if label_shares(theirs[columns[0].name]).selective:
         return "labels depend on the decision, so that errors cannot be compared"
     found, other = (answer(tables, columns, asked) for tables in (mine, theirs))
-    mends = False
+    mended = 0.0  # the share of people about whom it has to decide otherwise to mend a bound
     for new, old, (notion, bound) in zip(found["notions"], other["notions"], asked, strict=False):
         gap, before = _apart(new, bound), _apart(old, bound)
         most = 1 - bound.least if isinstance(bound, Ratio) else bound
-        if gap > max(most, before) or (new["verdict"] == NOT_KEPT and gap >= before):
+        if gap > np.nanmax([most, before]) or (new["verdict"] == NOT_KEPT and gap >= before):
             return f"{notion} would be {gap:.3f} apart, {most:.3f} are allowed"
-        mends = mends or gap < before > most
+        if gap < before > most:
+            mended = max(mended, old["fact"]["gap"] - new["fact"]["gap"])
     errors = np.sum([row["errors"] for row in rows], 0)
-    if errors[0] > errors[1] and not mends:
+    if errors[0] > errors[1] + mended * labelled:
         return f"the newest makes {errors[0]} errors about {labelled} people, it {errors[1]}"
     return ""
 
@@ -123,11 +126,11 @@ def _tables(rows: Sequence[dict[str, Any]], which: int, column: str) -> np.ndarr
 
 
 def _apart(notion: dict[str, Any], bound: float | Ratio) -> float:
+    """Return how far apart groups are; NaN where that cannot be measured, as of nobody approved."""
     fact = notion["fact"]
     if fact is None:
-        return 0.0
-    value = 1 - fact["ratio"] if isinstance(bound, Ratio) else fact["gap"]
-    return float(np.nan_to_num(value))
+        return math.nan
+    return float(1 - fact["ratio"] if isinstance(bound, Ratio) else fact["gap"])
 
 
 def _asked(session: Session) -> Sequence[tuple[str, float | Ratio]]:

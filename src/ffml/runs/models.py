@@ -1,5 +1,6 @@
 """The model of a run, wherever it is: a file, a folder or a database."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from ffml.base import FFMLError
@@ -7,10 +8,11 @@ from ffml.runs._run import open_run
 from ffml.scoring.model import MODEL, SavedModel, load_model
 
 
-def model_at(address: str | Path) -> SavedModel:
+def model_at(address: str | Path, set_up: Callable[[], None] | None = None) -> SavedModel:
     """Read a model: its file as it is, or a run's as the ledger knows it now.
 
-    Of a run, the file beside the ledger is read if it is of the newest version, which needs no JAX.
+    Of a run, the file beside the ledger is read if it is of the newest version, which needs no JAX;
+    otherwise ``set_up`` is called first.
     """
     path = Path(str(address))
     if "://" not in str(address) and not path.is_dir():
@@ -22,6 +24,8 @@ def model_at(address: str | Path) -> SavedModel:
             raise FFMLError(f"{run.store.name} has learned nothing yet; let it do a round first")
         if run.folder is not None and (found := _file(run.folder)) and found.version == newest:
             return found
+        if set_up is not None:
+            set_up()
         return run.session().model()
     finally:
         run.close()

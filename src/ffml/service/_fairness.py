@@ -13,7 +13,6 @@ from ffml.metrics.answer import answer
 from ffml.metrics.rates import wilson
 from ffml.metrics.words import sentences
 from ffml.runs import Run
-from ffml.service._read import only
 from ffml.store import Counts
 
 TIMES = ("hour", "day", "month", "year")
@@ -27,7 +26,6 @@ def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
     A period is a task, from ``start`` to ``end`` as `/rounds` names them; or, with ``by`` of an
     hour, day, month or year, the time at which people were decided about, in UTC.
     """
-    only(asked, ("start", "end", "by"))
     by = asked.get("by", "task")
     if by not in ("task", *TIMES):
         raise FFMLError(f"by is one of task, {', '.join(TIMES)}")

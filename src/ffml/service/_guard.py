@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
+from ffml.base import FFMLError
 from ffml.service._decider import Crowded
 from ffml.service._learner import Stopped
 from ffml.service.tokens import allows, holder
@@ -54,9 +55,34 @@ class Rates:
         self._left[who] = (left - 1, now)
 
 
-def authorise(request: Request, served: "Served", scope: str) -> str:
+async def admit(request: Request, scope: str) -> tuple["Served", str]:
+    """Return the run that is asked for, and the name of who asks; refuse who may not."""
+    served = request.app.state.runs.get(request.path_params["run"])
+    if served is None:
+        raise HTTPException(404, "no such run; /openapi.json names those there are")
+    who = await authorise(request, served, scope)
+    request.app.state.rates.take(who)
+    return served, who
+
+
+async def allowed(request: Request, scope: str = "read") -> list["Served"]:
+    """Return the runs that who asks may read, or where it has another scope; refuse if none."""
+    some, refusal, who = [], None, ""
+    for served in request.app.state.runs.values():
+        try:
+            who = await authorise(request, served, scope)
+            some.append(served)
+        except HTTPException as error:
+            refusal = error
+    if refusal is not None and not some:
+        raise refusal
+    request.app.state.rates.take(who)
+    return some
+
+
+async def authorise(request: Request, served: "Served", scope: str) -> str:
     """Return the name of who asks; refuse who may not."""
-    rows = served.tokens()
+    rows = await served.tokens()
     if not rows:  # served on loopback only: no other site's page may ask through a browser
         host = request.headers.get("host", "")
         if host.rpartition(":")[0] not in LOCAL and host not in LOCAL:
@@ -82,8 +108,9 @@ def request_key(request: Request, who: str) -> str | None:
     return f"{given[0]} of {who}" if who else given[0]
 
 
-async def read_json(request: Request, limits: Limits) -> dict[str, Any]:
-    """Read a JSON object, within the limits."""
+async def read_json(request: Request, fields: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Read a JSON object within the limits; where fields are given, it may have no others."""
+    limits = request.app.state.limits
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "send JSON with Content-Type: application/json")
     too_large = HTTPException(413, f"a request has at most {limits.body:,} bytes; send fewer")
@@ -108,7 +135,15 @@ async def read_json(request: Request, limits: Limits) -> dict[str, Any]:
         raise HTTPException(400, "the body is not JSON; send an object") from None
     if not isinstance(value, dict):
         raise HTTPException(400, "the body is not a JSON object; see /openapi.json")
+    if fields and (strange := [name for name in value if name not in fields]):
+        raise FFMLError(f"no field {strange[0][:60]!r}; there are {', '.join(fields)}")
     return value
+
+
+def few_enough(request: Request, number: int) -> None:
+    """Refuse a request about too many people."""
+    if number > (most := request.app.state.limits.people):
+        raise HTTPException(413, f"a request has at most {most:,} rows; send several")
 
 
 def problem(request: Request, error: Exception) -> Response:

@@ -1,16 +1,19 @@
 """What the page shows of a run, read at one moment, as plain values for its template."""
 
 import datetime
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ffml.base import FFMLError
 from ffml.metrics.facts import compared_groups, group_facts
 from ffml.metrics.phrases import UNDEFINED, asked_words, bound_of, hundred, in_points, were_decided
+from ffml.metrics.rates import selection_rates
 from ffml.metrics.words import apart_words, rates_words
 from ffml.report.charts import Line, line_figure
 from ffml.report.pictures import decision_pictures
+from ffml.service._read import label_lag, outstanding
 
 if TYPE_CHECKING:
     from ffml.audit.record import RunRecord
@@ -20,22 +23,20 @@ if TYPE_CHECKING:
 NOBODY = "Nobody has been decided about yet; the page begins with the first task."
 MOST_ROWS = 12  # of a table
 MOST_DAYS = 60
-MOST_DELAYS = 2000  # of the newest labels
 
 
 def short_look(run: "Run") -> dict[str, Any]:
     """Return the answer alone, for the list of runs."""
-    with run.store.snapshot():
-        if not run.store.tasks():
-            return {"verdicts": [], "sentences": [NOBODY], "newest": UNDEFINED}
-        answer = run.answer
-        return {
-            "verdicts": _verdicts(answer),
-            "sentences": str(answer).splitlines(),
-            "newest": (answer["now"] or {"task": UNDEFINED})["task"],
-            "people": answer["people"],
-            "share": answer["positive_share"],
-        }
+    if not run.store.tasks():
+        return {"verdicts": [], "sentences": [NOBODY], "newest": UNDEFINED}
+    answer = run.answer
+    return {
+        "verdicts": _verdicts(answer),
+        "sentences": str(answer).splitlines(),
+        "newest": (answer["now"] or {"task": UNDEFINED})["task"],
+        "people": answer["people"],
+        "share": answer["positive_share"],
+    }
 
 
 def long_look(
@@ -49,30 +50,29 @@ def long_look(
         asked: ``start`` and ``end``, tasks between which pictures are shown.
         ids: whether who asks may see who was decided about.
     """
-    with run.store.snapshot():
-        if not run.store.tasks():
-            raise FFMLError(NOBODY)
-        record, look = run.record, short_look(run)
-        shown, tasks = _shown(record.tasks, asked), record.tasks
-        whole = shown == slice(None)
-        return look | {
-            "tiles": _tiles(run, look, record),
-            "unknown": {name: n for name, n in record.counts.unknown.items() if n},
-            "tasks": tasks,
-            "start": tasks[shown][0],
-            "end": tasks[shown][-1],
-            "whole": whole,
-            "part": "" if whole else _part_sentence(record, shown),
-            "pictures": decision_pictures(record, shown),
-            "days": _days(run, record.favourable),
-            "waiting": [(row, _age(row.since)) for row in run.store.waiting(MOST_ROWS)],
-            "delay": _delay_words(run.store.delays(MOST_DELAYS)),
-            "versions": _versions(run),
-            "drift": _drift(record, shown),
-            "label": columns.label,
-            "newest_rows": _newest(run, columns),
-            "ids": ids,
-        }
+    if not run.store.tasks():
+        raise FFMLError(NOBODY)
+    record, look, tasks = run.record, short_look(run), run.record.tasks
+    shown = _shown(tasks, asked)
+    whole = len(tasks[shown]) == len(tasks)
+    return look | {
+        "tiles": _tiles(run, look, record),
+        "unknown": {name: n for name, n in record.counts.unknown.items() if n},
+        "tasks": tasks,
+        "start": tasks[shown][0],
+        "end": tasks[shown][-1],
+        "whole": whole,
+        "part": "" if whole else _part_sentence(record, shown),
+        "pictures": decision_pictures(record, slice(None) if whole else shown),
+        "days": _days(run, record.favourable),
+        "waiting": [(row, _age(row.since)) for row in run.store.waiting(MOST_ROWS)],
+        "delay": _delay_words(*label_lag(run)),
+        "versions": _versions(run),
+        "drift": _drift(record, shown),
+        "label": columns.label,
+        "newest_rows": _newest(run, columns),
+        "ids": ids,
+    }
 
 
 def _verdicts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -90,40 +90,31 @@ def _verdicts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def _shown(tasks: Sequence[str], asked: Mapping[str, str]) -> slice:
     """Find the tasks between two, all where nothing is asked."""
-    if strange := [name for name in asked if name not in ("start", "end")]:
-        raise FFMLError(f"no parameter {strange[0][:60]!r}; there are: start, end")
-    for name, task in asked.items():
-        if task not in tasks:
-            raise FFMLError(f"{name} names a task of the run, as /rounds lists them")
-    first = tasks.index(asked["start"]) if "start" in asked else 0
-    last = tasks.index(asked["end"]) if "end" in asked else len(tasks) - 1
-    first, last = sorted((first, last))
-    return slice(None) if last - first == len(tasks) - 1 else slice(first, last + 1)
+    if strange := [name for name, task in asked.items() if task not in tasks]:
+        raise FFMLError(f"{strange[0]} names a task of the run, as /rounds lists them")
+    first = tasks.index(asked.get("start", tasks[0]))
+    last = tasks.index(asked.get("end", tasks[-1]))
+    return slice(min(first, last), max(first, last) + 1)
 
 
 def _tiles(run: "Run", look: Mapping[str, Any], record: "RunRecord") -> list[tuple[str, str]]:
     """Return a few large numbers with what they are."""
-    counts = run.store.totals()
-    waiting = int(counts.n[(counts.label < 0) & (counts.decision >= 0)].sum())
-    without = {name: _gap_without(record.counts.unpriced[name]) for name in record.moved}
     apart = [
-        (f"{in_points(gap)} points", f"apart by {name}, if nothing were asked")
-        for name, gap in without.items()
+        (f"{in_points(_gap(record.counts.unpriced[name]))} points", name) for name in record.moved
     ]
     return [
         (f"{look['people']:,}", "people decided so far"),
         (hundred(look["share"]), were_decided(record.favourable)),
-        *apart[:1],
-        (f"{waiting:,}", "labels have not come yet"),
+        *((gap, f"apart by {name}, if nothing were asked") for gap, name in apart[:1]),
+        (f"{outstanding(run):,}", "labels have not come yet"),
         (f"Version {run.store.deciding}", "decides now"),
     ]
 
 
-def _gap_without(counts: Any) -> float:
-    """Return how far apart the rates of groups are in counts of what would have been decided."""
-    people = counts.sum((0, 2, 3))
-    rates = counts[..., 1].sum((0, 2))[people > 0] / people[people > 0]
-    return float(rates.max() - rates.min())
+def _gap(counts: Any) -> float:
+    """Return how far apart the rates of groups are in all tasks together."""
+    rates = selection_rates(counts.sum(0))
+    return float(np.nanmax(rates) - np.nanmin(rates))
 
 
 def _part_sentence(record: "RunRecord", shown: slice) -> str:
@@ -182,21 +173,19 @@ def _every(by: str, first: str, last: str) -> list[str]:
     return names
 
 
-def _delay_words(delays: Sequence[tuple[str, str]]) -> str:
+def _delay_words(labels: int, seconds: float) -> str:
     """Say how long labels took that came later.
 
-    >>> _delay_words([("2026-01-01T00:00:00+00:00", "2026-01-31T12:00:00+00:00")])
+    >>> _delay_words(1, 30.5 * 86400)
     'Half of the newest 1 labels that came later took 30.5 days or less.'
-    >>> _delay_words([])
+    >>> _delay_words(0, 0.0)
     'No label has come later than its decision.'
     """
-    if not delays:
+    if not labels:
         return "No label has come later than its decision."
-    read = datetime.datetime.fromisoformat
-    middle = statistics.median((read(came) - read(at)).total_seconds() for at, came in delays)
-    size, unit = next((s, u) for s, u in _UNITS if middle >= s or s == 1)
-    took = f"{middle / size:.1f} {unit}"
-    return f"Half of the newest {len(delays):,} labels that came later took {took} or less."
+    size, unit = next((s, u) for s, u in _UNITS if seconds >= s or s == 1)
+    took = f"{seconds / size:.1f} {unit}"
+    return f"Half of the newest {labels:,} labels that came later took {took} or less."
 
 
 _UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))

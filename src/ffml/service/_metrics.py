@@ -4,18 +4,16 @@ Written by hand: the format is a few lines, and what counts is in the ledger, so
 show the same. Only requests and their latencies are of one worker.
 """
 
-import statistics
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import Any
 
-if TYPE_CHECKING:
-    from ffml.runs import Run
+from ffml.runs import Run
+from ffml.service._read import label_lag, outstanding
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-MOST_DELAYS = 2000  # newest labels whose lag is looked at
 Sample = tuple[str, Mapping[str, str], float]  # suffix of the name, labels, value
 HELP = {
     "ffml_requests_total": ("counter", "Requests of this worker, by path and status."),
@@ -52,57 +50,47 @@ class Meter:
         """Return what was counted."""
         made: list[Sample] = []
         for path, counts in sorted(self._slower.items()):
-            total = 0
-            for bound, number in zip((*BOUNDS, "+Inf"), counts, strict=True):
-                total += number
-                made.append(("_bucket", {"path": path, "le": str(bound)}, total))
-            made += [
-                ("_sum", {"path": path}, self._seconds[path]),
-                ("_count", {"path": path}, total),
-            ]
-        requests = sorted(self._requests.items())
-        return {
-            "ffml_requests_total": [
-                ("", {"path": path, "status": str(status)}, n) for (path, status), n in requests
-            ],
-            "ffml_request_seconds": made,
-        }
+            own = {"path": path}
+            totals = accumulate(counts)
+            for bound, total in zip((*BOUNDS, "+Inf"), totals, strict=True):
+                made.append(("_bucket", own | {"le": str(bound)}, total))
+            made += [("_sum", own, self._seconds[path]), ("_count", own, sum(counts))]
+        requests: list[Sample] = [
+            ("", {"path": path, "status": str(status)}, n)
+            for (path, status), n in sorted(self._requests.items())
+        ]
+        return {"ffml_requests_total": requests, "ffml_request_seconds": made}
 
 
-def run_samples(name: str, run: "Run") -> dict[str, list[Sample]]:
+def run_samples(name: str, run: Run) -> dict[str, list[Sample]]:
     """Return what a run's ledger says now."""
-    with run.store.snapshot():
-        answer, record = run.answer, run.record
-        delays, totals = run.store.delays(MOST_DELAYS), run.store.totals()
-        decides, newest = run.store.deciding, run.store.version_number
+    answer, record, (came, lag) = run.answer, run.record, label_lag(run)
     own = {"run": name}
-    read = datetime.fromisoformat
-    lags = [(read(came) - read(at)).total_seconds() for at, came in delays]
     groups = [
         (own | {"column": column.name, "group": group}, int(table.sum()), int(table[..., 1].sum()))
         for column in record.columns
         for group, table in zip(column.groups, record.tables[column.name].sum(0), strict=True)
     ]
-    alarms = [(own | {"notion": one["notion"]}, one) for one in answer["notions"]]
-    found: dict[str, Iterable[tuple[Mapping[str, str], float | None]]] = {
+    notions = [
+        (own | {"notion": one["notion"]}, one["fact"] or {}, one["alarm"] or {})
+        for one in answer["notions"]
+    ]
+    values: dict[str, list[tuple[Mapping[str, str], float | None]]] = {
         "ffml_decisions_total": [(own, answer["people"])],
-        "ffml_labels_outstanding": [(own, _outstanding(totals))],
-        "ffml_label_lag_seconds": [(own, statistics.median(lags) if lags else None)],
+        "ffml_labels_outstanding": [(own, outstanding(run))],
+        "ffml_label_lag_seconds": [(own, lag if came else None)],
         "ffml_rate": [(at, chosen / n if n else None) for at, n, chosen in groups],
         "ffml_people": [(at, n) for at, n, _ in groups],
-        "ffml_gap": [(at, one["fact"] and one["fact"]["gap"]) for at, one in alarms],
-        "ffml_alarm_evidence": [(at, (one["alarm"] or {}).get("evidence")) for at, one in alarms],
-        "ffml_alarm_needed": [(at, (one["alarm"] or {}).get("needed")) for at, one in alarms],
-        "ffml_alarm_raised": [
-            (at, float(bool(one["alarm"] and one["alarm"]["round"] is not None)))
-            for at, one in alarms
-        ],
-        "ffml_version": [(own, decides)],
-        "ffml_version_newest": [(own, newest)],
+        "ffml_gap": [(at, fact.get("gap")) for at, fact, _ in notions],
+        "ffml_alarm_evidence": [(at, alarm.get("evidence")) for at, _, alarm in notions],
+        "ffml_alarm_needed": [(at, alarm.get("needed")) for at, _, alarm in notions],
+        "ffml_alarm_raised": [(at, alarm.get("round") is not None) for at, _, alarm in notions],
+        "ffml_version": [(own, run.store.deciding)],
+        "ffml_version_newest": [(own, run.store.version_number)],
     }
     return {
         key: [("", at, value) for at, value in rows if value is not None and value == value]
-        for key, rows in found.items()
+        for key, rows in values.items()
     }
 
 
@@ -126,10 +114,6 @@ def exposition(parts: Iterable[Mapping[str, list[Sample]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _outstanding(totals: Any) -> int:
-    return int(totals.n[(totals.label < 0) & (totals.decision >= 0)].sum())
-
-
 def _labels(labels: Mapping[str, str]) -> str:
     inside = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
     return f"{{{inside}}}" if inside else ""
@@ -140,4 +124,4 @@ def _escaped(text: str) -> str:
 
 
 def _number(value: Any) -> str:
-    return str(value) if isinstance(value, int) else repr(float(value))
+    return str(int(value)) if isinstance(value, int) else repr(float(value))

@@ -1,18 +1,13 @@
 """The OpenAPI document: what each run takes and gives, with examples of its own columns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
+from ffml.service._endpoints import ENDPOINTS, Endpoint
 from ffml.service._people import Columns
-from ffml.service._routes import ENDPOINTS, Endpoint
 from ffml.service._schemas import COMMON, REPLIES, TEXT, YES, bodies, listed, person, record, ref
 
-QUERIES = {
-    "fairness": {"start": "from here on", "end": "up to here", "by": "task, hour, day, …"},
-    "check": {"max_gap": "such as 0.05", "min_ratio": "such as 0.8", "notion": "of these two"},
-    "events": {"after": "number of an event"},
-}
 REFUSALS = {
     "400": "What was sent is not right; nothing was written.",
     "401": "No token, or an unknown one.",
@@ -23,6 +18,14 @@ REFUSALS = {
     "415": "Not JSON.",
     "429": "Too many requests.",
     "503": "Try again in a second.",
+}
+ALIVE: dict[str, Any] = {  # path -> its answer, and the schema of it
+    "/v2": (
+        {"name": "ffml", "version": "2", "extensions": []},
+        record({"name": TEXT, "version": TEXT, "extensions": listed(TEXT, 0)}),
+    ),
+    "/v2/health/live": ({"live": True}, record({"live": YES})),
+    "/v2/health/ready": ({"ready": True}, record({"ready": YES})),
 }
 
 
@@ -36,8 +39,8 @@ def document(runs: Mapping[str, Columns]) -> dict[str, Any]:
         for one in ENDPOINTS:
             path = one.path.replace("{run}", name)
             paths.setdefault(path, {})[one.method.lower()] = _operation(name, columns, one)
-    for path, reply in _ALIVE.items():
-        paths[path] = {"get": {"summary": "Whether it is there.", "responses": _replies(reply, ())}}
+    for path, (_, reply) in ALIVE.items():
+        paths[path] = {"get": {"summary": "Whether it is there.", "responses": _replies(reply)}}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -55,36 +58,37 @@ def document(runs: Mapping[str, Columns]) -> dict[str, Any]:
 
 
 def _operation(name: str, columns: Columns, one: Endpoint) -> dict[str, Any]:
-    words = " ".join((one.handler.__doc__ or "").split("\n\n")[0].split())
-    parameters = [_parameter(part, "path", "a version's number") for part in ("version",)]
-    parameters = parameters if "{version}" in one.path else []
-    for query, text in QUERIES.get(one.name, {}).items():
-        parameters.append(_parameter(query, "query", text))
+    summary = (one.handler.__doc__ or "").split("\n\n")[0]
+    words = one.path.replace("{run}", "").replace("{version}", "one").split("/")
+    parameters = [_parameter(query, "query", text) for query, text in one.query.items()]
     refused = ["400", "401", "403", "404", "429", "503"]
-    made: dict[str, Any] = {"operationId": f"{name}.{one.key}", "tags": [name], "summary": words}
+    made: dict[str, Any] = {
+        "operationId": f"{name}.{'_'.join(filter(None, [one.method.lower(), *words]))}",
+        "tags": [name],
+        "summary": " ".join(summary.split()),
+        "x-scope": one.scope,
+    }
+    if "{version}" in one.path:
+        pattern = "^(newest|[1-9][0-9]{0,8})$"
+        parameters.append(_parameter("version", "path", "a version's number", pattern))
+    if one.keyed:
+        what = "a request under it is one decision"
+        parameters.append(_parameter("Idempotency-Key", "header", what, "^[!-~]{1,255}$"))
     if one.body:
         body = bodies(name, columns)[one.body]
         content = {"schema": body, "examples": _examples(one.body, columns)}
         made["requestBody"] = {"required": True, "content": {"application/json": content}}
         refused += ["408", "413", "415"]
-    if one.keyed:
-        parameters.append(_parameter("Idempotency-Key", "header", "a request under it is one"))
-    made |= {"parameters": parameters} if parameters else {}
-    return made | {"x-scope": one.scope, "responses": _replies(REPLIES[one.reply], refused)}
+    return made | {"parameters": parameters, "responses": _replies(REPLIES[one.reply], refused)}
 
 
-def _parameter(name: str, place: str, words: str) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string"}
-    if name == "Idempotency-Key":
-        schema |= {"pattern": "^[!-~]{1,255}$"}
-    if name == "version":
-        schema = {"type": "string", "pattern": "^(newest|[1-9][0-9]{0,8})$"}
-    return {"name": name, "in": place, "description": words, "schema": schema} | {
-        "required": place == "path"
-    }
+def _parameter(name: str, place: str, words: str, pattern: str = "") -> dict[str, Any]:
+    schema = TEXT | ({"pattern": pattern} if pattern else {})
+    made = {"name": name, "in": place, "description": words, "schema": schema}
+    return made | {"required": place == "path"}
 
 
-def _replies(schema: dict[str, Any], refused: Any) -> dict[str, Any]:
+def _replies(schema: dict[str, Any], refused: Sequence[str] = ()) -> dict[str, Any]:
     good = {"description": "Done.", "content": {"application/json": {"schema": schema}}}
     error = {"application/json": {"schema": ref("Error")}}
     return {"200": good} | {
@@ -94,17 +98,20 @@ def _replies(schema: dict[str, Any], refused: Any) -> dict[str, Any]:
 
 def _examples(body: str, columns: Columns) -> dict[str, Any]:
     """Show what may be sent, in the run's own columns."""
-    one = {name: 50.0 if columns.inputs.get(name) == "numeric" else None for name in columns.names}
-    if columns.task:
-        one.pop(columns.task)
+    one: dict[str, Any] = {
+        name: 50.0 if columns.inputs.get(name) == "numeric" else None
+        for name in columns.names
+        if name != columns.task
+    }
     if columns.id:
-        one[columns.id] = "9001"  # type: ignore[assignment]
+        one[columns.id] = "9001"
     label = next(iter(columns.labels), "1")
     tensors = [
         {"name": name, "shape": [1], "datatype": "BYTES" if isinstance(value, str) else "FP64"}
         | {"data": [value]}
         for name, value in one.items()
     ]
+    support = [one | {columns.label: word} for word in columns.labels]
     shown: dict[str, dict[str, Any]] = {
         "decide": {"one": {"person": one}, "several": {"people": [one], "task": "counter"}},
         "labels": {
@@ -112,20 +119,9 @@ def _examples(body: str, columns: Columns) -> dict[str, Any]:
             "by decision": {"labels": [{"decision_id": 2413, "label": label}]},
         },
         "adapt": {
-            "a population": {
-                "people": [one],
-                "support": [one | {columns.label: word} for word in columns.labels],
-                "task": "Springfield",
-            }
+            "a population": {"people": [one], "support": support, "task": "Springfield"},
         },
         "forget": {"a person": {"id": "9001"}},
         "infer": {"tensors": {"inputs": tensors}},
     }
     return {name: {"value": value} for name, value in shown[body].items()}
-
-
-_ALIVE = {
-    "/v2": record({"name": TEXT, "version": TEXT, "extensions": listed(TEXT, 0)}),
-    "/v2/health/live": record({"live": YES}),
-    "/v2/health/ready": record({"ready": YES}),
-}

@@ -2,13 +2,14 @@
 
 The frame needs no token, for nothing of a run is in it. Parts are HTML made here, where whatever
 came from data is escaped; the policy of the page allows no script and no style but its own files.
+Streams tell an open page that its run has changed, and carry no word of the run itself.
 """
 
+import asyncio
 import datetime
-import threading
+import json
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,16 +19,14 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from starlette.responses import Response, StreamingResponse
 
 from ffml.report import charts
-from ffml.service._guard import Rates, authorise
-from ffml.service._live import Streams
+from ffml.service._guard import admit, allowed, authorise
 from ffml.service._look import long_look, short_look
-from ffml.service.tokens import tokens_of
 
 if TYPE_CHECKING:
+    from ffml.runs import Run
     from ffml.service._served import Served
 
 POLICY = (
@@ -42,140 +41,137 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-MOST_KEPT = 64  # parts of pages that are kept until their run changes
 SHARE = 0.1  # of the time, at most, that one open page makes the service draw
+MOST_STREAMS = 32
+LONGEST = 600.0  # seconds of a stream; the page asks again, with its token
+STILL_THERE = 15.0  # seconds of silence after which a stream says that it is still there
+STEP = 0.5  # seconds between looks at whether all is to end
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
     '<path d="M2 11h12M2 5h12" stroke="#0072b2" stroke-width="3"/></svg>'
 )
 
 
-class Pages:
-    """The pages of the runs that are served."""
+async def home(request: Request) -> Response:
+    """Answer with the frame of the list of runs."""
+    return await frame(request)
 
-    def __init__(self, runs: Mapping[str, "Served"], rates: Rates) -> None:
-        self._runs, self._rates = runs, rates
-        self.streams, self._drawn = Streams(), {name: Drawn() for name in runs}
+
+async def frame(request: Request) -> Response:
+    """Answer with the frame, of one run or of the list of runs."""
+    runs, name = request.app.state.runs, request.path_params.get("run", "")
+    some = [runs[name]] if name in runs else [*runs.values()]
+    at = f"/runs/{quote(name, safe='')}/page" if name else "/page"
+    values = {
+        "name": name,
+        "parts": f"{at}/parts" if name else f"{at}/runs",
+        "changes": f"{at}/changes",
+        "closed": any([await one.tokens() for one in some]),
+    }
+    return _html(TEMPLATES["page.html"].render(values))
+
+
+async def cards(request: Request) -> Response:
+    """Answer with the runs that who asks may read, each with its answer."""
+    shown, states = [], []
+    for one in await allowed(request):
+        card, state = await run_in_threadpool(one.kept.of, short_look, "card")
+        at = f"/runs/{quote(one.name, safe='')}/page"
+        shown.append(card | {"name": one.name, "at": at})
+        states.append(state)
+    return _html(TEMPLATES["runs.html"].render(cards=shown), *states)
+
+
+async def parts(request: Request) -> Response:
+    """Answer with all parts of a run's page."""
+    served, _ = await admit(request, "read")
+    ids = await _is_admin(request, served)
+    asked = {name: value for name, value in request.query_params.items() if value}
+
+    def draw(run: "Run") -> str:
+        look = long_look(run, served.columns, asked, ids)
+        look["pictures"] = [Markup(picture) for picture in look["pictures"]]
+        look["days"]["picture"] = Markup(look["days"]["picture"])
+        return TEMPLATES["run.html"].render(look | {"name": served.name})
+
+    key = (datetime.date.today(), ids, *sorted(asked.items()))
+    return _html(*await run_in_threadpool(served.kept.of, draw, *key))
+
+
+async def changes(request: Request) -> Response:
+    """Answer with a stream that tells when a run has changed."""
+    return _stream(request, [(await admit(request, "read"))[0]])
+
+
+async def list_changes(request: Request) -> Response:
+    """Answer with a stream that tells when one of the runs has changed."""
+    return _stream(request, await allowed(request))
+
+
+class Streams:
+    """The open streams of a service: at most so many, and all end when the service does."""
+
+    def __init__(self, most: int = MOST_STREAMS) -> None:
+        self.most, self.open = most, 0
+        self._closing = False
 
     def close(self) -> None:
-        """End all streams, so that the service can stop."""
-        self.streams.close()
+        """End all streams within a second. May be called from a signal's handler."""
+        self._closing = True
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where the pages are."""
-        files = {name: _file(*file) for name, file in FILES.items()}
-        own: dict[str, Callable[[Request], Awaitable[Response]]] = {
-            "/": self._frame,
-            "/page/runs": self._list,
-            "/page/changes": self._list_changes,
-            "/runs/{run}/page": self._frame,
-            "/runs/{run}/page/parts": self._parts,
-            "/runs/{run}/page/changes": self._changes,
-        }
-        return [Route(path, handler) for path, handler in (own | files).items()]
+    def response(self, state: Callable[[], str], pause: Callable[[], float]) -> StreamingResponse:
+        """Answer with server-sent events: the state, whenever it is another.
 
-    async def _frame(self, request: Request) -> Response:
-        name = request.path_params.get("run", "")
-        some = [self._runs[name]] if name in self._runs else [*self._runs.values()]
-        closed = await run_in_threadpool(lambda: any(tokens_of(one.run.store) for one in some))
-        at = f"/runs/{quote(name, safe='')}/page" if name else "/page"
-        parts = f"{at}/parts" if name else f"{at}/runs"
-        said = {"name": name, "parts": parts, "changes": f"{at}/changes", "closed": closed}
-        return _html(TEMPLATES["page.html"].render(said))
+        Args:
+            state: reads what changes with the run, such as the ledger's newest hash.
+            pause: how many seconds to wait before the next look, 1 or more.
+        """
+        if self.open >= self.most:
+            headers = {"Retry-After": "10"}
+            raise HTTPException(503, f"{self.most} pages are open already; close one", headers)
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(self._events(state, pause), 200, headers, "text/event-stream")
 
-    async def _list(self, request: Request) -> Response:
-        some = await self._readable(request)
-        cards = [await run_in_threadpool(self._drawn[one.name].of, one, _card) for one in some]
-        states = (state for _, state in cards)
-        return _html(TEMPLATES["runs.html"].render(cards=[card for card, _ in cards]), *states)
+    async def _events(
+        self, state: Callable[[], str], pause: Callable[[], float]
+    ) -> AsyncIterator[str]:
+        self.open += 1
+        try:
+            began = said_at = time.monotonic()
+            said = ""
+            while not self._closing and time.monotonic() - began < LONGEST:
+                now = await run_in_threadpool(state)
+                if now != said:
+                    said, said_at = now, time.monotonic()
+                    yield f"data: {json.dumps(now)}\n\n"
+                elif time.monotonic() - said_at > STILL_THERE:
+                    said_at = time.monotonic()
+                    yield ": still there\n\n"
+                await self._wait(max(1.0, pause()))
+        finally:
+            self.open -= 1
 
-    async def _parts(self, request: Request) -> Response:
-        served = await self._allowed(request)
-        ids = await run_in_threadpool(_is_admin, request, served)
-        asked = {k: v for k, v in request.query_params.items() if v}
-
-        def draw(one: "Served") -> str:
-            look = long_look(one.run, one.columns, asked, ids)
-            look["pictures"] = [Markup(picture) for picture in look["pictures"]]
-            look["days"]["picture"] = Markup(look["days"]["picture"])
-            return TEMPLATES["run.html"].render(look | {"name": one.name})
-
-        key = (*sorted(asked.items()), ids)
-        return _html(*await run_in_threadpool(self._drawn[served.name].of, served, draw, *key))
-
-    async def _changes(self, request: Request) -> Response:
-        return self._stream([await self._allowed(request)])
-
-    async def _list_changes(self, request: Request) -> Response:
-        return self._stream(await self._readable(request))
-
-    def _stream(self, some: list["Served"]) -> Response:
-        def pause() -> float:
-            return sum(self._drawn[one.name].seconds for one in some) / SHARE
-
-        return self.streams.response(lambda: _state(some), pause)
-
-    async def _allowed(self, request: Request) -> "Served":
-        """Find the run that is asked for, by who may read it."""
-        served = self._runs.get(request.path_params["run"])
-        if served is None:
-            raise HTTPException(404, "no such run; the first page lists those there are")
-        self._rates.take(await run_in_threadpool(authorise, request, served, "read"))
-        return served
-
-    async def _readable(self, request: Request) -> list["Served"]:
-        """Find the runs that who asks may read; refuse who may read none."""
-        some, refusal = [], None
-        for served in self._runs.values():
-            try:
-                who = await run_in_threadpool(authorise, request, served, "read")
-                some.append(served)
-            except HTTPException as error:
-                refusal = error
-        if not some and refusal is not None:
-            raise refusal
-        self._rates.take(who)
-        return some
+    async def _wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self._closing and (left := end - time.monotonic()) > 0:
+            await asyncio.sleep(min(STEP, left))
 
 
-class Drawn:
-    """Parts of a run that were drawn, kept until it changes: who looks too shares one drawing."""
+def _stream(request: Request, some: list["Served"]) -> Response:
+    """Tell the newest hash of each ledger, whenever one is another."""
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[Any, tuple[Any, str]] = OrderedDict()
-        self._turn = threading.Lock()
-        self.seconds = 0.0  # that the slowest of the parts in use took
+    def state() -> str:
+        return " ".join(one.run.store.head for one in some)
 
-    def of(self, served: "Served", draw: Callable[["Served"], Any], *key: Any) -> tuple[Any, str]:
-        """Return what is drawn, and the ledger's newest hash at that moment."""
-        place = (draw.__name__, datetime.date.today(), *key)
-        with self._turn:
-            head = served.run.store.head
-            if place not in self._kept or self._kept[place][1] != head:
-                began = time.perf_counter()
-                with served.run.store.snapshot():
-                    self._kept[place] = draw(served), served.run.store.head
-                self.seconds = max(0.9 * self.seconds, time.perf_counter() - began)
-            self._kept.move_to_end(place)
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
-            return self._kept[place]
+    def pause() -> float:
+        return sum(one.kept.seconds for one in some) / SHARE
+
+    return request.app.state.streams.response(state, pause)
 
 
-def _card(served: "Served") -> dict[str, Any]:
-    at = f"/runs/{quote(served.name, safe='')}/page"
-    return short_look(served.run) | {"name": served.name, "at": at}
-
-
-def _state(some: list["Served"]) -> str:
-    """Return what changes whenever one of the runs does: a primary key's last row each."""
-    return " ".join(one.run.store.head for one in some)
-
-
-def _is_admin(request: Request, served: "Served") -> bool:
+async def _is_admin(request: Request, served: "Served") -> bool:
     try:
-        authorise(request, served, "admin")
+        await authorise(request, served, "admin")
     except HTTPException:
         return False
     return True
@@ -207,4 +203,13 @@ FILES = {
     "/page/page.css": (charts.STYLE + _read("page.css"), "text/css"),
     "/page/page.js": (charts.SCRIPT + _read("page.js"), "text/javascript"),
     "/page/icon.svg": (ICON, "image/svg+xml"),
+}
+PAGES: dict[str, Any] = {
+    "/": home,
+    "/page/runs": cards,
+    "/page/changes": list_changes,
+    "/runs/{run}/page": frame,
+    "/runs/{run}/page/parts": parts,
+    "/runs/{run}/page/changes": changes,
+    **{path: _file(*file) for path, file in FILES.items()},
 }

@@ -12,12 +12,10 @@ HEAD_SECONDS = 20.0  # in which they have to come
 class Protocol(HttpToolsProtocol):
     """Ends a connection whose headers are too large or come too slowly."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._head = 0  # bytes so far of headers that are not complete
-        self._late: asyncio.TimerHandle | None = None
+    _head = 0  # bytes so far of headers that are not complete
+    _late: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Any) -> None:
         """Wait for a request, but not for ever."""
         super().connection_made(transport)
         self._begin()

@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ffml.service._people import CONTENT_TYPES, DATATYPES, Columns
+from ffml.service._inference import CONTENT_TYPES, DATATYPES
+from ffml.service._people import Columns
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
+MAYBE_TEXT: Schema = {"type": ["string", "null"]}
 WORD: Schema = {"type": "string", "minLength": 1}
 WHOLE: Schema = {"type": "integer"}
 YES: Schema = {"type": "boolean"}
 NUMBER: Schema = {"type": ["number", "null"]}
+VALUE: Schema = {"type": ["string", "number"]}
 ANY: Schema = {"type": "object"}
 
 
@@ -25,6 +28,11 @@ def record(required: Mapping[str, Schema], more: Mapping[str, Schema] | None = N
     }
 
 
+def all_are(schema: Schema, names: str) -> dict[str, Schema]:
+    """Describe several fields of one kind."""
+    return dict.fromkeys(names.split(), schema)
+
+
 def listed(schema: Schema, least: int = 1) -> Schema:
     """Describe a list."""
     return {"type": "array", "items": schema} | ({"minItems": least} if least else {})
@@ -35,103 +43,82 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-ERROR = record({"error": TEXT})
-DECISION = record(
-    {
-        **{"id": TEXT, "task": TEXT, "decision_id": WHOLE, "decision": TEXT, "favourable": YES},
-        **{"probability": NUMBER, "threshold": NUMBER, "without_fairness": TEXT, "version": WHOLE},
-    }
-)
-GROUP = record(
-    {
-        **{"column": TEXT, "group": TEXT, "people": WHOLE, "positives": WHOLE},
-        **{"rate": NUMBER, "low": NUMBER, "high": NUMBER},
-    }
-)
-NOTION = record(
-    {
-        **{"notion": TEXT, "max_gap": NUMBER, "min_ratio": NUMBER},
-        "verdict": {"type": ["string", "null"]},
-        **{"gap": NUMBER, "ratio": NUMBER, "low": NUMBER, "high": NUMBER},
-        **{"highest": {"type": ["string", "null"]}, "lowest": {"type": ["string", "null"]}},
-        "unmeasured": TEXT,
-    }
-)
-PERIOD = record(
-    {
-        **{"period": TEXT, "people": WHOLE, "labelled": WHOLE},
-        **{"notions": listed(NOTION, 0), "groups": listed(GROUP, 0)},
-    },
-    {"evidence": ANY},
-)
-VERSION = record(
-    {
-        **{"number": WHOLE, "at": TEXT, "task": {"type": ["string", "null"]}, "checksum": TEXT},
-        **{"parent": {"type": ["integer", "null"]}, "kept": YES, "deciding": YES},
-    }
-)
-EVENT = record({"seq": WHOLE, "at": TEXT, "who": TEXT, "what": TEXT, "hash": TEXT})
-TENSOR = record(
-    {
-        **{"name": TEXT, "shape": listed(WHOLE), "datatype": {"enum": [*DATATYPES]}},
-        "data": {"type": "array"},
-    },
-    {"parameters": {"type": "object", "properties": {"content_type": {"enum": [*CONTENT_TYPES]}}}},
-)
-MODEL = record(
-    {
-        **{"name": TEXT, "versions": listed(TEXT, 0), "platform": TEXT},
-        **{"inputs": listed(ANY, 0), "outputs": listed(ANY, 0)},
-    }
-)
-INFERENCE = record(
-    {
-        **{"model_name": TEXT, "model_version": TEXT},
-        **{"parameters": record({"recorded": YES}), "outputs": listed(TENSOR)},
-    },
-    {"id": TEXT},
-)
-LABEL = {
-    "type": "object",
-    "properties": {
-        **{"id": {"type": ["string", "number"]}, "decision_id": {"type": ["string", "number"]}},
-        **{"label": {"type": ["string", "number"]}, "task": WORD},
-    },
-    "required": ["label"],
-    "anyOf": [{"required": ["id"]}, {"required": ["decision_id"]}],
-    "additionalProperties": False,
-}
-COMMON = {
-    **{"Error": ERROR, "Decision": DECISION, "Period": PERIOD, "Version": VERSION, "Event": EVENT},
-    **{"Tensor": TENSOR, "Model": MODEL, "Inference": INFERENCE, "Label": LABEL},
+COMMON: dict[str, Schema] = {
+    "Error": record({"error": TEXT}),
+    "Decision": record(
+        all_are(TEXT, "id task decision without_fairness")
+        | all_are(WHOLE, "decision_id version")
+        | all_are(NUMBER, "probability threshold")
+        | {"favourable": YES}
+    ),
+    "Period": record(
+        all_are(WHOLE, "people labelled")
+        | {"period": TEXT, "notions": listed(ref("Notion"), 0), "groups": listed(ref("Group"), 0)},
+        {"evidence": ANY},
+    ),
+    "Notion": record(
+        all_are(TEXT, "notion unmeasured")
+        | all_are(MAYBE_TEXT, "verdict highest lowest")
+        | all_are(NUMBER, "max_gap min_ratio gap ratio low high")
+    ),
+    "Group": record(
+        all_are(TEXT, "column group")
+        | all_are(WHOLE, "people positives")
+        | all_are(NUMBER, "rate low high")
+    ),
+    "Version": record(
+        all_are(TEXT, "at checksum")
+        | all_are(YES, "kept deciding")
+        | {"number": WHOLE, "task": MAYBE_TEXT, "parent": {"type": ["integer", "null"]}}
+    ),
+    "Event": record(all_are(TEXT, "at who what hash") | {"seq": WHOLE}),
+    "Tensor": record(
+        {
+            "name": TEXT,
+            "shape": listed(WHOLE),
+            "datatype": {"enum": [*DATATYPES]},
+            "data": {"type": "array"},
+        },
+        {"parameters": ANY | {"properties": {"content_type": {"enum": [*CONTENT_TYPES]}}}},
+    ),
+    "Model": record(
+        all_are(TEXT, "name platform")
+        | all_are(listed(ANY, 0), "inputs outputs")
+        | {"versions": listed(TEXT, 0)}
+    ),
+    "Inference": record(
+        all_are(TEXT, "model_name model_version")
+        | {"parameters": record({"recorded": YES}), "outputs": listed(ref("Tensor"))},
+        {"id": TEXT},
+    ),
+    "Label": record({"label": VALUE}, all_are(VALUE, "id decision_id") | {"task": WORD})
+    | {"anyOf": [{"required": ["id"]}, {"required": ["decision_id"]}]},
 }
 REPLIES: dict[str, Schema] = {
-    "labels": record(
-        {"new": WHOLE, "known": WHOLE, "learned": listed(TEXT, 0), "corrections": WHOLE}
-    ),
+    "labels": record(all_are(WHOLE, "new known corrections") | {"learned": listed(TEXT, 0)}),
     "decisions": record({"decisions": listed(ref("Decision"))}),
     "decide": {"anyOf": [ref("Decision"), record({"decisions": listed(ref("Decision"))})]},
     "forgotten": record({"forgotten": WHOLE}),
     "deciding": record({"deciding": WHOLE}),
     "fairness": record(
         {
-            **{"words": listed(TEXT, 0), "answer": ANY, "by": TEXT},
+            "words": listed(TEXT, 0),
+            "answer": ANY,
+            "by": TEXT,
             "periods": listed(ref("Period"), 0),
         }
     ),
     "check": record({"verdict": TEXT, "findings": listed(ANY, 0)}),
     "rounds": record({"rounds": listed(ANY, 0)}),
     "versions": record(
-        {
-            **{"deciding": WHOLE, "newest": WHOLE, "promotion": TEXT, "waits": TEXT},
-            "versions": listed(ref("Version"), 0),
-        }
+        all_are(WHOLE, "deciding newest")
+        | all_are(TEXT, "promotion waits")
+        | {"versions": listed(ref("Version"), 0)}
     ),
     "columns": record(
-        {
-            **{"inputs": ANY, "sensitive": listed(TEXT, 0), "id": {"type": ["string", "null"]}},
-            **{"task": {"type": ["string", "null"]}, "label": TEXT, "labels": ANY},
-        }
+        all_are(ANY, "inputs labels")
+        | all_are(MAYBE_TEXT, "id task")
+        | {"sensitive": listed(TEXT, 0), "label": TEXT}
     ),
     "events": record({"events": listed(ref("Event"), 0)}),
     "model": ref("Model"),
@@ -142,15 +129,14 @@ REPLIES: dict[str, Schema] = {
 
 def person(columns: Columns, label: bool = False) -> Schema:
     """Describe a person of a run, or with ``label`` a labelled row."""
-    amount: Schema = {"type": ["number", "null"]}
     some: Schema = {"type": ["string", "number", "boolean", "null"]}
-    fields = {name: some for name in columns.names}
-    fields |= {name: amount for name, kind in columns.inputs.items() if kind == "numeric"}
+    fields = dict.fromkeys(columns.names, some)
+    fields |= {name: NUMBER for name, kind in columns.inputs.items() if kind == "numeric"}
     if columns.id:
         fields[columns.id] = {"type": ["string", "integer"], "minLength": 1}
     if columns.task:
         fields[columns.task] = WORD
-    required = [*columns.inputs, *([columns.id] if columns.id else [])]
+    required = [*columns.inputs, *filter(None, [columns.id])]
     if label:
         fields[columns.label] = {"enum": [*columns.labels]}
         required += [*columns.sensitive, columns.label]
@@ -159,23 +145,14 @@ def person(columns: Columns, label: bool = False) -> Schema:
 
 def bodies(name: str, columns: Columns) -> dict[str, Schema]:
     """Describe what a run takes, by endpoint."""
-    one, few = ref(f"{name}.Person"), {"maxItems": 10_000}
-    people = listed(one) | few
+    one, few, task = ref(f"{name}.Person"), {"maxItems": 10_000}, {"task": WORD}
+    people = {"people": listed(one) | few}
+    support = {"support": listed(ref(f"{name}.Labelled")) | few}
+    tensors = {"id": TEXT, "inputs": listed(ref("Tensor")), "parameters": ANY}
     return {
-        "decide": {
-            "oneOf": [
-                record({"person": one}, {"task": WORD}),
-                record({"people": people}, {"task": WORD}),
-            ]
-        },
+        "decide": {"oneOf": [record({"person": one}, task), record(people, task)]},
         "labels": record({"labels": listed(ref("Label")) | few}, {"correct": YES}),
-        "adapt": record(
-            {"people": people, "support": listed(ref(f"{name}.Labelled")) | few}, {"task": WORD}
-        ),
-        "forget": record({"id": WORD}, {"task": WORD}),
-        "infer": {
-            "type": "object",
-            "properties": {"id": TEXT, "inputs": listed(ref("Tensor")), "parameters": ANY},
-            "required": ["inputs"],
-        },
+        "adapt": record(people | support, task),
+        "forget": record({"id": WORD}, task),
+        "infer": {"type": "object", "properties": tensors, "required": ["inputs"]},
     }

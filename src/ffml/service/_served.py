@@ -1,9 +1,14 @@
-"""A run behind its door: who decides, who learns, who may ask."""
+"""A run behind its door: who decides, who learns, who may ask, what was made of it."""
 
+import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ffml.runs import open_run
+from starlette.concurrency import run_in_threadpool
+
+from ffml.runs import Run, open_run
 from ffml.service._decider import Decider
 from ffml.service._learner import Learner
 from ffml.service._people import columns_of
@@ -13,6 +18,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TOKENS_KNOWN = 1.0  # seconds after which tokens are read again
+MOST_KEPT = 64  # values that are kept of a run
+T = TypeVar("T")
+
+
+class Kept:
+    """What was made of a run, kept until its ledger changes: all who ask share it."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._turn = run, threading.Lock()
+        self._values: OrderedDict[Any, tuple[Any, str]] = OrderedDict()
+        self.seconds = 0.0  # that the slowest of the values in use took
+
+    def of(self, make: Callable[[Run], T], *key: Any) -> tuple[T, str]:
+        """Return what a function makes of the run at one moment, and the ledger's newest hash."""
+        with self._turn:
+            if key not in self._values or self._values[key][1] != self._run.store.head:
+                began = time.perf_counter()
+                with self._run.store.snapshot():
+                    self._values[key] = make(self._run), self._run.store.head
+                self.seconds = max(0.9 * self.seconds, time.perf_counter() - began)
+            self._values.move_to_end(key)
+            while len(self._values) > MOST_KEPT:
+                self._values.popitem(last=False)
+            return self._values[key]
 
 
 class Served:
@@ -20,11 +49,12 @@ class Served:
 
     def __init__(self, name: str, address: str, promote: str | None = None) -> None:
         self.name, self.run = name, open_run(address)
-        self.columns = columns_of(self.run)
+        self.columns, self.kept = columns_of(self.run), Kept(self.run)
         if promote is not None:
             self.run.promote_by(promote)
         self.decider, self.learner = Decider(self.run), Learner(address)
-        self._tokens: tuple[float, list[dict[str, Any]]] = (-TOKENS_KNOWN, [])
+        self._tokens: list[dict[str, Any]] = []
+        self._tokens_at = -TOKENS_KNOWN
 
     def close(self) -> None:
         """Finish what has begun, then close the ledger."""
@@ -32,23 +62,20 @@ class Served:
         self.learner.close()
         self.run.close()
 
-    @property
-    def knows_tokens(self) -> bool:
-        """Whether `tokens` answers without asking the ledger."""
-        return time.monotonic() - self._tokens[0] < TOKENS_KNOWN
-
-    def tokens(self) -> list[dict[str, Any]]:
+    async def tokens(self) -> list[dict[str, Any]]:
         """Return names, scopes and hashes of the run's tokens, not older than a second."""
-        if not self.knows_tokens:
-            self._tokens = (time.monotonic(), tokens_of(self.run.store))
-        return self._tokens[1]
+        if time.monotonic() - self._tokens_at >= TOKENS_KNOWN:
+            self._tokens = await run_in_threadpool(tokens_of, self.run.store)
+            self._tokens_at = time.monotonic()
+        return self._tokens
 
     def shown(self, decided: "pd.DataFrame") -> dict[str, list[Any]]:
         """Say decisions in the user's words: a list for each field."""
         values = {str(name): decided[name].to_numpy().tolist() for name in decided}
         words = {code: self.columns.word(code) for code in (-1, 0, 1)}
         return {
-            **{"id": values["id"], "task": values["task"]},
+            "id": values["id"],
+            "task": values["task"],
             "decision_id": values.get("number", [-1] * len(values["id"])),
             "decision": [words[code] for code in values["decision"]],
             "favourable": [code == 1 for code in values["decision"]],

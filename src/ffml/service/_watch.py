@@ -5,7 +5,7 @@ import logging
 import time
 import traceback
 import uuid
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ffml.service._metrics import Meter
+from ffml.service._traces import traced
 
 LOG = logging.getLogger("ffml.service")
 
@@ -21,7 +22,7 @@ class Watch:
     """Logs one line a request, with no word of what was sent; counts what `/metrics` shows."""
 
     def __init__(
-        self, app: ASGIApp, meter: Meter, paths: Mapping[Any, str], runs: Container[str]
+        self, app: ASGIApp, meter: Meter, paths: Mapping[Any, str], runs: Mapping[str, Any]
     ) -> None:
         """Take the application.
 
@@ -47,23 +48,28 @@ class Watch:
             await send(message)
 
         failed = {}
-        try:
-            await self.app(scope, receive, answer)
-        except Exception as error:  # its message may repeat what was sent: it is not logged
-            failed = {"error": type(error).__name__, "at": _place(error)}
-            if not status:
-                said = {"error": f"something went wrong here, not with the request; see {number}"}
-                await JSONResponse(said, 500)(scope, receive, answer)
-        seconds = time.perf_counter() - began
-        path = self.paths.get(scope.get("endpoint"), "")
-        run = scope.get("path_params", {}).get("run", "")
+        with traced(scope) as note:
+            try:
+                await self.app(scope, receive, answer)
+            except Exception as error:  # its message may repeat what was sent: it is not logged
+                failed = {"error": type(error).__name__, "at": _place(error)}
+                if not status:
+                    said = f"something went wrong here, not with the request; see {number}"
+                    await JSONResponse({"error": said}, 500)(scope, receive, answer)
+            seconds = time.perf_counter() - began
+            path = self.paths.get(scope.get("endpoint"), "")
+            run = scope.get("path_params", {}).get("run", "")
+            line = {
+                "request": number,
+                "method": scope["method"][:10],
+                "path": path,
+                "run": run if run in self.runs else "",
+                "status": status,
+                "ms": round(1e3 * seconds, 2),
+            }
+            version = self.runs[run].decider.version if run in self.runs else None
+            note(line | failed, version)
         self.meter.count(path, status, seconds)
-        line: dict[str, Any] = {"request": number, "method": scope["method"][:10], "path": path}
-        line |= {
-            "run": run if run in self.runs else "",
-            "status": status,
-            "ms": round(1e3 * seconds, 2),
-        }
         LOG.log(logging.ERROR if failed else logging.INFO, json.dumps(line | failed))
 
 

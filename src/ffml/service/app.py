@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -15,22 +16,17 @@ from starlette.routing import Route
 
 from ffml.base import FFMLError
 from ffml.recipe.plain import plain
-from ffml.service import _openapi
 from ffml.service._alarms import Alarms
-from ffml.service._guard import Limits, Rates, authorise, problem
+from ffml.service._endpoints import ENDPOINTS, Endpoint
+from ffml.service._guard import Limits, Rates, admit, allowed, problem
 from ffml.service._metrics import Meter, exposition, run_samples
-from ffml.service._page import Pages
-from ffml.service._routes import ENDPOINTS, Endpoint
+from ffml.service._openapi import ALIVE, document
+from ffml.service._page import PAGES, Streams
 from ffml.service._served import Served
 from ffml.service._watch import Watch
 
-__all__ = ["Limits", "Served", "create_app"]
+__all__ = ["Limits", "create_app"]
 
-ALIVE: dict[str, dict[str, Any]] = {
-    "/v2": {"name": "ffml", "version": "2", "extensions": []},
-    "/v2/health/live": {"live": True},
-    "/v2/health/ready": {"ready": True},
-}
 Answer = Callable[[Request], Awaitable[Response]]
 
 
@@ -51,8 +47,7 @@ def create_app(
     """
     limits, meter = limits or Limits(), Meter()
     served = {name: Served(name, at, promote) for name, at in runs.items()}
-    rates, alarms = Rates(limits.rate), Alarms(served, webhook)
-    pages = Pages(served, rates)
+    alarms = Alarms(served, webhook)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -65,13 +60,12 @@ def create_app(
             await run_in_threadpool(one.close)
 
     routes = [
-        Route(one.path, _answer(one, served, limits, rates), methods=[one.method])
-        for one in ENDPOINTS
+        *(Route(one.path, _answer(one), methods=[one.method]) for one in ENDPOINTS),
+        *(Route(path, _constant(value)) for path, (value, _) in ALIVE.items()),
+        Route("/openapi.json", _described),
+        *(Route(path, page) for path, page in PAGES.items()),
+        Route("/metrics", _metrics(meter)),
     ]
-    described = _openapi.document({name: one.columns for name, one in served.items()})
-    constants = ALIVE | {"/openapi.json": described}
-    routes += [Route(path, _constant(value)) for path, value in constants.items()]
-    routes += [Route("/metrics", _metrics(served, rates, meter)), *pages.routes]
     paths = {route.endpoint: route.path for route in routes}
     app = Starlette(
         routes=routes,
@@ -79,23 +73,22 @@ def create_app(
         middleware=[Middleware(Watch, meter=meter, paths=paths, runs=served)],
         exception_handlers={HTTPException: problem, FFMLError: problem},
     )
-    app.state.runs, app.state.limits, app.state.pages = served, limits, pages
+    app.state.runs, app.state.limits, app.state.rates = served, limits, Rates(limits.rate)
+    app.state.streams = Streams()
+    app.router.redirect_slashes = False  # it would lead to whatever host who asks has named
     return app
 
 
-def _answer(one: Endpoint, served: Mapping[str, Served], limits: Limits, rates: Rates) -> Answer:
-    seconds = limits.learning if one.learns else 2 * limits.seconds
-
+def _answer(one: Endpoint) -> Answer:
     async def answer(request: Request) -> Response:
-        run = _found(request, served)
-        if run.knows_tokens:
-            who = authorise(request, run, one.scope)
-        else:
-            who = await run_in_threadpool(authorise, request, run, one.scope)
-        rates.take(who)
+        served, who = await admit(request, one.scope)
+        if strange := [name for name in request.query_params if name not in one.query]:
+            there = ", ".join(one.query) or "none"
+            raise FFMLError(f"no parameter {strange[0][:60]!r}; there are: {there}")
+        limits = request.app.state.limits
         try:
-            async with asyncio.timeout(seconds):
-                said = await one.handler(request, run, who)
+            async with asyncio.timeout(limits.learning if one.learns else 2 * limits.seconds):
+                said = await one.handler(request, served, who)
         except TimeoutError:
             words = "it takes longer than a request may; ask again, it may be done by then"
             raise HTTPException(503, words, {"Retry-After": "5"}) from None
@@ -104,40 +97,23 @@ def _answer(one: Endpoint, served: Mapping[str, Served], limits: Limits, rates: 
     return answer
 
 
-def _found(request: Request, served: Mapping[str, Served]) -> Served:
-    one = served.get(request.path_params["run"])
-    if one is None:
-        raise HTTPException(404, "no such run; /openapi.json names those there are")
-    return one
-
-
-def _metrics(served: Mapping[str, Served], rates: Rates, meter: Meter) -> Answer:
+def _metrics(meter: Meter) -> Answer:
     """Show the runs that who asks may read; refuse who may read none."""
-    kept: dict[str, tuple[str, Any]] = {}  # run -> the ledger's newest hash, and its samples
-
-    def samples(one: Served) -> Any:
-        head = one.run.store.head
-        if one.name not in kept or kept[one.name][0] != head:
-            kept[one.name] = head, run_samples(one.name, one.run)
-        return kept[one.name][1]
-
-    def text(request: Request) -> str:
-        shown, refusal = [], None
-        for one in served.values():
-            try:
-                rates.take(authorise(request, one, "read"))
-                shown.append(samples(one))
-            except HTTPException as error:
-                refusal = error
-        if refusal is not None and not shown:
-            raise refusal
-        return exposition([meter.samples(), *shown])
 
     async def answer(request: Request) -> Response:
+        shown = [meter.samples()]
+        for one in await allowed(request):
+            make = partial(run_samples, one.name)
+            shown.append((await run_in_threadpool(one.kept.of, make, "metrics"))[0])
         kind = "text/plain; version=0.0.4; charset=utf-8"
-        return PlainTextResponse(await run_in_threadpool(text, request), media_type=kind)
+        return PlainTextResponse(exposition(shown), media_type=kind)
 
     return answer
+
+
+async def _described(request: Request) -> Response:
+    """Describe the runs of which who asks has a token."""
+    return JSONResponse(document({one.name: one.columns for one in await allowed(request, "")}))
 
 
 def _constant(value: dict[str, Any]) -> Answer:

@@ -107,8 +107,10 @@ class Reader:
         """Return all versions in their order, without their bytes."""
         now = self.deciding
         return [
-            VersionRow(*known, _json.decode(text), bool(kept), known[0] == now)
-            for *known, text, kept in self._rows(_VERSIONS)
+            VersionRow(
+                number, at, task, checksum, parent, _json.decode(text), bool(kept), number == now
+            )
+            for number, at, task, checksum, parent, text, kept in self._rows(_VERSIONS)
         ]
 
     def version(self, number: int | None = None) -> Version | None:

@@ -6,7 +6,7 @@ the whole file can also make a whole new chain, or put back an old copy: against
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -220,7 +220,7 @@ def _event(row: Any) -> Event:
     return Event(**row._asdict() | {"document": document if isinstance(document, dict) else {}})
 
 
-def _hashes(name: str, rows: list[Any]) -> list[bytes | None]:
+def _hashes(name: str, rows: Sequence[Any]) -> list[bytes | None]:
     """Hash rows anew; None for one that holds a value of another kind."""
     if name == "labels":
         return [_chain.label_hash(*row[:4]) for row in rows]

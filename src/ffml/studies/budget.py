@@ -1,7 +1,7 @@
 """Equal budgets: every method is compared with settings chosen from equally many."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ def chosen_by_search(
     draws: int,
     out: Path,
     *,
+    seeds: Sequence[int] | None = None,
     backend: str | None = None,
     command: str = "",
     watch: Watch = unwatched,
@@ -25,12 +26,8 @@ def chosen_by_search(
     They are drawn from the default space of `ffml tune`, and chosen by its rule on its seeds and
     rounds, which no table reports. What a variant or all of them were given is not drawn.
 
-    Args:
-        draws: settings tried for each variant and data set.
-        out: folder of the comparison; searches are kept in ``tuned`` and go on where they were.
-        backend: "ray" or "dask".
-        command: what chosen.json says that it was made with.
-        watch: as of `ffml.studies.tuning.tune_settings`.
+    Searches are kept in the folder ``tuned`` of ``out`` and go on where they were. ``seeds`` are
+    by default those of `ffml tune`; for the rest see `ffml.studies.tuning.tune_settings`.
     """
     at_least(1, tune=draws)
     folder = out / "tuned"
@@ -46,6 +43,7 @@ def chosen_by_search(
             grid={},
             random=draws,
             preset=preset,
+            seeds=seeds,
             data_options=options,
             plugins=plugins,
         )

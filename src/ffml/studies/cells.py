@@ -47,8 +47,8 @@ class RunSpec:
     last: int | None = None
 
     @property
-    def key(self) -> str:
-        """A name for the results: other settings, data or defaults make it another one."""
+    def description(self) -> dict[str, Any]:
+        """All that decides what the run does, with defaults, as JSON has it."""
         described = self.config.to_json()
         plugins = sorted(described.pop("plugins").values())  # wherever the files are
         described |= {"plugins": plugins} if plugins else {}
@@ -58,7 +58,12 @@ class RunSpec:
             "settings": self.config.settings,  # with defaults, whether given or not
             "fingerprint": self.fingerprint,
         }
-        text = json.dumps(described, sort_keys=True, default=str)
+        return json.loads(json.dumps(described, sort_keys=True, default=str))
+
+    @property
+    def key(self) -> str:
+        """A name for the results: other settings, data or defaults make it another one."""
+        text = json.dumps(self.description, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -108,7 +113,7 @@ class Store:
 
     def finished(self, cell: RunSpec) -> bool:
         """Tell whether a cell's results are there and whole, with its learning curves if asked."""
-        return self._contents(cell) is not None
+        return self.contents(cell) is not None
 
     def save(self, cell: RunSpec, packed: bytes) -> None:
         """Keep what `packed_cell` made."""
@@ -161,13 +166,14 @@ class Store:
             frames.append(pd.DataFrame(cell.place, index=frame.index).join(frame))
         return pd.concat(frames, ignore_index=True)
 
-    def _contents(self, cell: RunSpec) -> Contents | None:
+    def contents(self, cell: RunSpec) -> Contents | None:
+        """Read a cell's file; None where it is not finished."""
         contents = read_keyed(self.path(cell), cell.key)
         measured = () if contents is None else contents.document.get("sizes", ())
         return contents if not cell.sizes or tuple(measured) == cell.sizes else None
 
     def _finished(self, cell: RunSpec) -> Contents:
-        contents = self._contents(cell)
+        contents = self.contents(cell)
         if contents is None:
             raise FFMLError(f"{self.folder} has no results of {cell.name}; run that cell first")
         return contents

@@ -92,25 +92,15 @@ def run_cells(
     backend: str | None = None,
     tell: Tell = nobody,
 ) -> list[RunSpec]:
-    """Compute the cells that are not in the store, in parallel processes or on a cluster.
+    """Compute the cells that are not in the store; return those that were computed now.
 
     A cell that fails, or whose process is killed, does not keep the others from finishing. An
     interruption stops all processes at once; what is finished stays. Scripts must call this under
     ``if __name__ == "__main__":``, because every process imports the script anew.
 
-    Args:
-        cells: what to compute; cells with the same settings are computed once.
-        store: where results are kept.
-        workers: processes at a time, one for each core by default.
-        backend: "ray" or "dask": a cluster instead of processes.
-        tell: told what happens, see `ffml.studies.jobs.run_jobs`; a cell says round by round
-            which of how many it plays.
-
-    Returns:
-        The cells that were computed now.
-
-    Raises:
-        FFMLError: cells failed; see `run_and_keep`.
+    ``workers`` are processes at a time, one for each core by default; with the ``backend`` "ray" or
+    "dask" a cluster computes instead. ``tell`` hears what happens, as `ffml.studies.jobs.run_jobs`
+    says it; a cell says round by round which of how many it plays.
     """
     at_least(1, workers=1 if workers is None else workers)
     missing = unfinished(cells, store)

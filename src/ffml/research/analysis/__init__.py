@@ -1,20 +1,19 @@
 """The paper's theory, measured: regret, violation, constants, step sizes, rates of growth.
 
 `record` plays a stream and keeps what regret is made of; `analyse` compares it with the best fixed
-meta-parameters in hindsight; `growth_rate` and `plot_growth` say how fast regret and violation
-grow. `logistic_constants` bounds the constants of a convex problem, and `theorem_settings` gives
-the step sizes that Theorems 1 and 2 derive from them. See docs/theory.md.
+meta-parameters in hindsight; `growth_rate` says how fast regret and violation grow.
+`logistic_constants` bounds the constants of a convex problem, and `theorem_settings` gives the step
+sizes that Theorems 1 and 2 derive from them. See docs/theory.md.
 """
 
-from ffml.research.analysis._constants import Constants, estimate_constants, logistic_constants
+from ffml.research.analysis._constants import Constants, logistic_constants
 from ffml.research.analysis._game import Game, record
-from ffml.research.analysis._growth import fitted_scale, growth_rate, plot_growth
+from ffml.research.analysis._growth import growth_rate
 from ffml.research.analysis._hindsight import Comparator, best_in_hindsight
 from ffml.research.analysis._regret import Analysis, Violation, analyse, violations
 from ffml.research.analysis._steps import (
     damping_range,
     guaranteed_curvature,
-    inner_step_fits,
     largest_inner_step,
     outer_step,
     theorem_settings,
@@ -31,15 +30,11 @@ __all__ = [
     "best_in_hindsight",
     "convex_stream",
     "damping_range",
-    "estimate_constants",
-    "fitted_scale",
     "growth_rate",
     "guaranteed_curvature",
-    "inner_step_fits",
     "largest_inner_step",
     "logistic_constants",
     "outer_step",
-    "plot_growth",
     "record",
     "theorem_settings",
     "violations",

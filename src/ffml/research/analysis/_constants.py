@@ -1,16 +1,12 @@
-"""The constants of the paper's assumptions, bounded in closed form or estimated by sampling."""
+"""The constants of the paper's assumptions, bounded in closed form."""
 
 import math
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import jax
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
-from ffml.base import Batch, FFMLError, Problem, Stream
+from ffml.base import FFMLError, Stream
 from ffml.border import at_least, positive
-from ffml.problem.gaps import constraint
 
 SIGMOID_SLOPE = 1 / 4  # the largest |σ'|
 SIGMOID_CURVATURE = 1 / (6 * math.sqrt(3))  # the largest |σ''|
@@ -101,78 +97,3 @@ def logistic_constants(stream: Stream, *, l2: float, radius: float) -> Constants
         radius=radius,
         num_constraints=len(stream.schema.contrasts),
     )
-
-
-def estimate_constants(
-    problem: Problem,
-    batches: Sequence[Batch],
-    *,
-    radius: float,
-    num_points: int = 32,
-    seed: int = 0,
-) -> Constants:
-    """Estimate the constants of any twice differentiable problem at random points of the ball.
-
-    Slopes and Hessians are taken at ``num_points`` points spread evenly over the ball, on every
-    batch; L and β are the largest found, μ the smallest eigenvalue (negative where the function
-    is not convex), ρ the largest change of the Hessian between two points over their distance.
-    L, β and ρ are therefore lower bounds of the true constants, and μ is an upper bound. The
-    Hessians make this a tool for small models.
-    """
-    positive(radius=radius)
-    at_least(2, num_points=num_points)
-    if not batches:
-        raise FFMLError("estimate_constants needs at least one batch")
-    with jax.enable_x64(True):
-        template = jax.tree.map(lambda leaf: leaf.astype(float), problem.init(jax.random.key(seed)))
-        start, unravel = ravel_pytree(template)
-        rng = np.random.default_rng(seed)
-        points = rng.normal(size=(num_points, start.size))
-        lengths = radius * rng.random(num_points) ** (1 / start.size)
-        points *= (lengths / np.linalg.norm(points, axis=1))[:, None]
-        losses = _sampled(lambda p, rows: problem.loss(unravel(p), rows)[None], points, batches)
-        entries = _sampled(lambda p, rows: constraint(problem, unravel(p), rows), points, batches)
-    return Constants(
-        loss_lipschitz=losses.lipschitz,
-        constraint_lipschitz=entries.lipschitz,
-        loss_smoothness=losses.smoothness,
-        constraint_smoothness=entries.smoothness,
-        loss_hessian_lipschitz=losses.hessian_lipschitz,
-        constraint_hessian_lipschitz=entries.hessian_lipschitz,
-        loss_strong_convexity=losses.strong_convexity,
-        constraint_strong_convexity=entries.strong_convexity,
-        radius=radius,
-        num_constraints=problem.num_constraints,
-    )
-
-
-class _Sampled(NamedTuple):
-    """L, β, ρ and μ of one function."""
-
-    lipschitz: float
-    smoothness: float
-    hessian_lipschitz: float
-    strong_convexity: float
-
-
-def _sampled(function: Callable, points: np.ndarray, batches: Sequence[Batch]) -> _Sampled:
-    """Look at the derivatives of a function with several values, at all points and batches."""
-    first = jax.jit(jax.vmap(jax.jacrev(function), (0, None)))
-    second = jax.jit(jax.vmap(jax.hessian(function), (0, None)))
-    one, other = np.triu_indices(len(points), 1)
-    apart = np.linalg.norm(points[one] - points[other], axis=-1)[:, None]
-    found = []
-    for batch in batches:
-        slopes, hessians = np.asarray(first(points, batch)), np.asarray(second(points, batch))
-        eigenvalues = np.linalg.eigvalsh(hessians)
-        changes = np.linalg.norm(hessians[one] - hessians[other], ord=2, axis=(-2, -1))
-        found.append(
-            (
-                np.linalg.norm(slopes, axis=-1).max(),
-                np.abs(eigenvalues).max(),
-                (changes / apart).max(),
-                -eigenvalues.min(),
-            )
-        )
-    lipschitz, smoothness, hessian_lipschitz, concavity = np.max(found, axis=0).tolist()
-    return _Sampled(lipschitz, smoothness, hessian_lipschitz, -concavity)

@@ -1,24 +1,8 @@
-"""How fast a curve grows, and a figure of it beside what Theorem 2 promises."""
-
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+"""How fast a curve grows."""
 
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.border import one_of
-from ffml.research.analysis._regret import Analysis
-from ffml.studies.figures import DARK, GREY, looks, panels
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-# Theorem 2: regret is O(log T) and violation O(√(T log T)).
-RATES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "log T": lambda rounds: np.log(rounds),
-    "√(T log T)": lambda rounds: np.sqrt(rounds * np.log(rounds)),
-}
 
 
 def growth_rate(
@@ -56,67 +40,6 @@ def growth_rate(
     heights, logs = highest[used], np.log(rounds[used])
     logs = logs - logs.mean()
     return float(logs @ np.log(heights / heights[0]) / (logs @ logs))
-
-
-def fitted_scale(values: np.ndarray, rounds: np.ndarray, rate: str) -> float:
-    """Return the c for which ``c · rate`` fits a curve best, in least squares over all rounds.
-
-    Args:
-        values: the curve.
-        rounds: where it was taken.
-        rate: one of `RATES`.
-
-    >>> fitted_scale(np.log([2, 5, 9]) * 3, np.array([2, 5, 9]), "log T")
-    3.0
-    """
-    values, rounds = _checked(values, rounds)
-    shape = one_of("rate", rate, RATES)(rounds)
-    return float(shape @ values / (shape @ shape))
-
-
-def plot_growth(analyses: Mapping[str, Analysis]) -> "Figure":
-    """Draw regret and violation against T, with the fitted rates of Theorem 2.
-
-    Two panels: regret, and the largest Σ_t g_i among the constraints. Dashed and dotted are
-    c·log T and c·√(T log T), with c fitted to the first game. The legend gives exponents
-    (`growth_rate`). Save it with ``figure.savefig("regret.svg")``, or as PNG or PDF.
-
-    Args:
-        analyses: what to call each game, and its numbers (`analyse`).
-    """
-    if not analyses:
-        raise FFMLError("plot_growth needs at least one analysed game")
-    with panels(1, 2, (9, 3.6)) as (figure, [[left, right]]):
-        rounds = {name: analysis.rounds for name, analysis in analyses.items()}
-        _draw(left, "regret", rounds, {name: a.regret for name, a in analyses.items()})
-        totals = {name: a.violation.total.max(1) for name, a in analyses.items()}
-        _draw(right, "cumulative violation", rounds, totals)
-        return figure
-
-
-def _draw(
-    axes: "Axes", title: str, rounds: dict[str, np.ndarray], curves: dict[str, np.ndarray]
-) -> None:
-    look_of = looks(list(curves))
-    for name, values in curves.items():
-        label = name.replace("$", r"\$") + _words(growth_rate(values, rounds[name]))
-        axes.plot(rounds[name], values, color=look_of[name].colour, lw=1.8, label=label)
-    first = next(iter(curves))
-    line = np.linspace(max(rounds[first][0], 2), rounds[first][-1], 200)
-    for rate, dash in zip(RATES, ("--", ":"), strict=True):
-        scale = fitted_scale(curves[first], rounds[first], rate)
-        axes.plot(line, scale * RATES[rate](line), dash, color=DARK, lw=1.3, label=f"c·{rate}")
-    axes.axhline(0, color=GREY, lw=0.8)
-    axes.set_title(title, loc="left", fontsize=11)
-    axes.set_xlabel("rounds T")
-    axes.legend()
-
-
-def _words(exponent: float) -> str:
-    """Return an exponent as the legend says it."""
-    if np.isnan(exponent):
-        return ", positive once"
-    return ", never positive" if exponent == -np.inf else f", $T^{{{exponent:.2f}}}$"
 
 
 def _checked(values: np.ndarray, rounds: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

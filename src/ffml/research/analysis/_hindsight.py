@@ -55,25 +55,19 @@ def best_in_hindsight(
     multipliers it had then: Eq. 4 minimises over θ alone. Rounds that cannot measure an entry
     take no part in its sum.
 
-    Method: ``g = |gap| - ε``, so the constraint says that the gaps of all rounds lie in an l1
-    ball. The multipliers' method projects onto that ball, which makes its objective smooth
-    although g is not; L-BFGS minimises it in double precision, and Powell's hybrid method drives
-    the slope to 0 where the objective's own digits are used up.
+    Method: ``g = |gap| - ε``, so the gaps of all rounds lie in an l1 ball. The multipliers' method
+    projects onto it, which makes its objective smooth although g is not; L-BFGS minimises that in
+    double precision, and Powell's hybrid method takes over where its digits are used up.
 
     Certificate: the dual variables ν_t, with ``|ν_t| <= λ``, are the multiplier times a slope of
     the absolute value. ``L(θ, ν) = 1/n Σ_t (f_t + ν_t gap_t)(Alg_t(θ)) - Σ_i λ_i ε_i`` is nowhere
     above the loss of a feasible θ. Where L is convex in θ, its tangent plane at the result bounds
-    it from below on the whole ball; ``at_least`` is that bound, and ``loss - at_least`` the
-    duality gap.
+    it from below on the whole ball; ``at_least`` is that bound.
 
-    L is convex, and the bound holds, for a linear model with constraint ``dbc`` (gaps are linear
-    in θ) and a method that does not adapt; also for one that adapts by one inner step with η₁
-    within Theorem 1's bound (`largest_inner_step`), at a multiplier of the size used there.
-    Constraints in the inner level make that step jump where the gap of a support set changes
-    sign: the bound then speaks of the θ without such a change, and if the best θ lies on a jump,
-    the difference does not close and only a larger tolerance is met. In other cases (a network,
-    a constraint on probabilities, long inner steps) the result satisfies the first-order
-    conditions to the same tolerance, but another θ may be better.
+    L is convex for a linear model with constraint ``dbc`` and a method that does not adapt, or
+    that adapts by one inner step with η₁ within Theorem 1's bound (`largest_inner_step`) as long
+    as the gap of no support set changes sign. In other cases the result satisfies the first-order
+    conditions to the same tolerance, but another θ may be better. See docs/theory.md.
 
     Args:
         game: what was played, see `record`.

@@ -29,12 +29,6 @@ def largest_inner_step(constants: Constants, mean_multiplier: float = 0.0) -> fl
     return min(by_curvature, by_smoothness)
 
 
-def inner_step_fits(constants: Constants, inner_lr: float, mean_multiplier: float = 0.0) -> bool:
-    """Say whether an inner step size η₁ is within Theorem 1's bound."""
-    positive(inner_lr=inner_lr)
-    return inner_lr <= largest_inner_step(constants, mean_multiplier)
-
-
 def guaranteed_curvature(constants: Constants, mean_multiplier: float = 0.0) -> tuple[float, float]:
     """Return the strong convexity and the smoothness that Theorem 1 promises.
 

@@ -6,13 +6,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ffml.research.reproduce._by_round import metric_by_round, variants_by_round
-from ffml.research.reproduce._figure4 import efficiency_by_round
+from ffml.research.reproduce._figures import (
+    efficiency_by_round,
+    metric_by_round,
+    variants_by_round,
+)
 from ffml.research.reproduce._made import Made
 from ffml.research.reproduce._paper import DATA, LABELS
+from ffml.research.reproduce._paper_tables import end_task_table, hyper_parameters
 from ffml.research.reproduce._setting import Setting
-from ffml.research.reproduce._table2 import end_task_table
-from ffml.research.reproduce._table3 import hyper_parameters
 from ffml.studies.cells import RunSpec
 from ffml.studies.efficiency import SUPPORT_SIZES
 

@@ -7,29 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ffml.recipe.plain import to_json
 from ffml.report import markdown
+from ffml.studies.drawing import figure_style, picture_bytes
 from ffml.studies.files import write_files
-from ffml.studies.pictures import figure_style, picture_bytes
+from ffml.studies.text_tables import Best, TextTable, as_markdown
 from ffml.tables.csvfile import frame_text
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-
-class Entry(NamedTuple):
-    """One cell of a table."""
-
-    text: str
-    best: bool = False
-
-
-class TextTable(NamedTuple):
-    """A table as people read it; the first ``names`` columns say what a line is about."""
-
-    title: str
-    header: Sequence[str]
-    lines: Sequence[Sequence[Entry]]
-    names: int = 1
 
 
 class Made(NamedTuple):
@@ -39,25 +24,6 @@ class Made(NamedTuple):
     numbers: "pd.DataFrame"  # all that are shown, tidy
     figure: "Figure | None" = None
     tables: Sequence[TextTable] = ()
-
-
-def as_markdown(table: TextTable) -> str:
-    """Write a table as Markdown; the best of a line is bold.
-
-    >>> print(as_markdown(TextTable("T", ["a", "b"], [[Entry("x"), Entry("1", best=True)]])))
-    **T**
-    <BLANKLINE>
-    | a | b |
-    | --- | ---: |
-    | x | **1** |
-    """
-    escape = markdown.escape
-    lines = [
-        [f"**{escape(e.text)}**" if e.best else escape(e.text) for e in line]
-        for line in table.lines
-    ]
-    header = [*map(escape, table.header)]
-    return f"**{table.title}**\n\n{markdown.table(header, lines, numbers_from=table.names)}"
 
 
 def write_item(folder: Path, stem: str, made: Made, facts: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +38,7 @@ def write_item(folder: Path, stem: str, made: Made, facts: dict[str, Any]) -> di
         "caption": made.caption,
         "files": [f"{stem}.{kind}" for kind in contents],
         "tables": [
-            table._asdict() | {"lines": [[e._asdict() for e in line] for line in table.lines]}
+            table._asdict() | {"lines": [[*map(_entry, line)] for line in table.lines]}
             for table in made.tables
         ],
     }
@@ -91,10 +57,18 @@ def read_record(path: Path) -> dict[str, Any] | None:
     return record if whole else None
 
 
+def _entry(cell: str) -> dict[str, Any]:
+    return {"text": cell, "best": isinstance(cell, Best)}
+
+
 def _page(made: Made, facts: dict[str, Any]) -> str:
     """Write the tables with what is needed to read and to repeat them."""
     note = [f"*{facts['note'][0].upper()}{facts['note'][1:]}.*"] if facts["note"] else []
-    tables = [as_markdown(table) for table in made.tables]
     command = markdown.code(facts["command"])
     made_by = f"{command}, {facts['date']}, ffml {facts['versions']['ffml']}."
-    return "\n\n".join([f"## {facts['title']}", *note, *tables, made.caption, made_by]) + "\n"
+    return (
+        "\n\n".join(
+            [f"## {facts['title']}", *note, as_markdown(made.tables), made.caption, made_by]
+        )
+        + "\n"
+    )

@@ -8,6 +8,7 @@ import pandas as pd
 
 from ffml.border import one_of
 from ffml.recipe.plain import plain
+from ffml.research.reproduce._archive import exchange_runs
 from ffml.research.reproduce._items import ITEMS, Item, make
 from ffml.research.reproduce._made import read_record, write_item
 from ffml.research.reproduce._page import write_page
@@ -29,12 +30,15 @@ class Reproduction:
         names: keys of `ITEMS`; all of them if empty.
         setting: how thoroughly.
         folder: where everything goes.
+        kept: where finished runs are taken from, and added, as small text files.
     """
 
-    def __init__(self, names: Sequence[str], setting: Setting, folder: Path) -> None:
+    def __init__(
+        self, names: Sequence[str], setting: Setting, folder: Path, kept: Path | None = None
+    ) -> None:
         for name in names:
             one_of("item", name, ITEMS)
-        self.setting, self.folder = setting, folder
+        self.setting, self.folder, self.kept = setting, folder, kept
         self.items = {name: item for name, item in ITEMS.items() if name in names or not names}
         self.runs = Store(folder / "cells")
         needed = [cell for item in self.items.values() for cell in item.cells(setting)]
@@ -42,23 +46,27 @@ class Reproduction:
         self.cells = list({cell.key: cell for cell in needed}.values())
 
     def compute(self, **how: Any) -> None:
-        """Check everything, then compute what is missing.
+        """Check everything, then compute what is missing, as `ffml.studies.play.run_missing` does.
 
         Data that are missing are downloaded; nothing is written before all is checked.
-
-        Args:
-            **how: ``workers``, ``backend`` and ``watch`` of `ffml.studies.play.run_missing`.
         """
         made_before = any(map(read_record, self.folder.glob("*.json")))
         check_results(self.folder, self.runs.folder, ours=made_before)
-        run_missing(self.cells, self.runs, **how)
+        self.exchange()
+        try:
+            run_missing(self.cells, self.runs, **how)
+        finally:
+            self.exchange()
+
+    def exchange(self) -> None:
+        """Take finished runs that are kept elsewhere, and add new ones to them."""
+        if self.kept is not None:
+            exchange_runs(self.cells, self.runs, self.kept)
 
     def write(self, command: str, seconds: float | None = None) -> list[dict[str, Any]]:
         """Make all items and the page; return the records of the items.
 
-        Args:
-            command: that made them, to be shown.
-            seconds: how long it took so far, if it is to be shown.
+        The page shows the ``command``, and how many ``seconds`` it took so far.
         """
         common = made_by(command) | {
             "note": self.setting.note,

@@ -10,9 +10,6 @@ from ffml.studies.compare._summary import GROUP, half_width, judged_rounds
 def task_means(frame: pd.DataFrame) -> pd.DataFrame:
     """Sum up a task's judged rounds of the last third, whatever the seed.
 
-    Args:
-        frame: of `Store.load`.
-
     Returns:
         One row per label, data, validation share and task that was judged: in how many ``rounds``
         its typical gap could be measured, the ``comparison`` with the largest one, the means of
@@ -35,9 +32,6 @@ def summarise_tasks(means: pd.DataFrame) -> pd.DataFrame:
 
     Seeds reorder the same tasks, so an interval over seeds is about these tasks; this one is about
     the mean of tasks of their kind. A single task can be far outside.
-
-    Args:
-        means: of `task_means`.
 
     Returns:
         One row per label, data and validation share: ``tasks`` whose gap could be measured, the

@@ -9,8 +9,7 @@ import pandas as pd
 
 from ffml.studies.compare._summary import GROUP
 from ffml.studies.compare._tradeoff import trade_off_curve
-from ffml.studies.figures import GREY, Look, legend, looks, panels
-from ffml.studies.pictures import picture_bytes
+from ffml.studies.drawing import GREY, Look, legend, looks, panels, picture_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -115,7 +115,7 @@ def _page(
             "method that is less even than the variant with all settings (its most even one is "
             "shown), > one that is more even with all (its most accurate one is shown); in "
             "brackets the 95 % t-interval of the difference over seeds:",
-            equal_fairness_tables(equal).rstrip(),
+            equal_fairness_tables(equal),
         ]
     if len(tasks):
         parts += [
@@ -123,6 +123,6 @@ def _page(
             "third in all seeds; in brackets the 95 % t-interval of the mean over tasks. The "
             "least even task has the largest typical gap, of as many rounds as stand there. Tasks "
             "with too few rows are missing:",
-            task_tables(tasks).rstrip(),
+            task_tables(tasks),
         ]
     return "\n\n".join([*parts, made]) + "\n"

@@ -38,13 +38,8 @@ def compare_methods(
 ) -> Compared:
     """Compute what is missing and sum up. Nothing is written before everything is checked.
 
-    Args:
-        cells: of `plan` or `plan_on_tables`.
-        out: folder for results; finished cells are kept there.
-        jobs: processes at a time, one for each core by default.
-        backend: "ray" or "dask": a cluster instead of processes.
-        command: what summary.md says that the numbers were made with.
-        watch: returns a context in which cells are computed, with what is told of each.
+    Finished cells are kept in ``out``; ``command`` is what summary.md says that the numbers were
+    made with. For ``jobs``, ``backend`` and ``watch`` see `ffml.studies.play.run_missing`.
     """
     start = time.perf_counter()
     store = Store(out / "cells")

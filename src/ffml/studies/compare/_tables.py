@@ -1,15 +1,14 @@
 """A summary as people read it: one line a method, mean ± half of the interval's width."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from ffml.report import markdown
-from ffml.report.markdown import escape
 from ffml.studies.compare._tradeoff import FAIRER, LESS_FAIR
+from ffml.studies.text_tables import TextTable, as_markdown
 
 COLUMNS = {
     "typical gap": "typical_gap",
@@ -31,17 +30,9 @@ UNDEFINED = "–"
 _MARKS = {LESS_FAIR: " <", FAIRER: " >"}
 
 
-class DataTable(NamedTuple):
-    """The lines of one data set and one share of validation rows."""
-
-    title: str
-    header: list[str]
-    lines: list[list[str]]
-
-
 def data_tables(
     summary: pd.DataFrame, columns: Mapping[str, str] = COLUMNS, signed: bool = False
-) -> Iterator[DataTable]:
+) -> Iterator[TextTable]:
     """Write the results of each data set.
 
     Args:
@@ -57,14 +48,14 @@ def data_tables(
             + [_cell(numbers.set_index("metric"), metric, signed) for metric in columns.values()]
             for label, numbers in rows.groupby("label", sort=False)
         ]
-        yield DataTable(_with_group(title, of_all), ["method", *columns], lines)
+        yield TextTable(_with_group(title, of_all), ["method", *columns], lines)
 
 
 def markdown_tables(
     summary: pd.DataFrame, columns: Mapping[str, str] = COLUMNS, signed: bool = False
 ) -> str:
     """Return the same tables as Markdown."""
-    return as_markdown(data_tables(summary, columns, signed))
+    return as_markdown(data_tables(summary, columns, signed)) + "\n"
 
 
 def equal_fairness_tables(equal: pd.DataFrame) -> str:
@@ -73,7 +64,7 @@ def equal_fairness_tables(equal: pd.DataFrame) -> str:
     ``<`` marks a curve that is less fair than the variant everywhere, ``>`` one that is fairer.
     """
     return as_markdown(
-        DataTable(
+        TextTable(
             title,
             ["variant", "typical gap", "balanced accuracy", str(other), "difference"],
             [_equal_line(row) for row in lines.itertuples()],
@@ -95,20 +86,11 @@ def task_tables(tasks: pd.DataFrame) -> str:
         "rounds": lambda row: str(row.rounds),
     }
     return as_markdown(
-        DataTable(
+        TextTable(
             title, list(columns), [[c(row) for c in columns.values()] for row in rows.itertuples()]
         )
         for title, rows in _by_data(tasks)
     )
-
-
-def as_markdown(tables: Iterable[DataTable]) -> str:
-    """Write tables one below the other."""
-    parts = []
-    for table in tables:
-        header, *lines = ([*map(escape, row)] for row in (table.header, *table.lines))
-        parts.append(f"**{escape(table.title)}**\n\n{markdown.table(header, lines)}")
-    return "\n\n".join(parts) + "\n"
 
 
 def _by_data(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -2,8 +2,7 @@
 
 from ffml.studies.tuning._choose import Rule, ranked, summarise_settings
 from ffml.studies.tuning._chunks import unfinished_chunks
-from ffml.studies.tuning._plot import draw_trade_off
-from ffml.studies.tuning._results import write_search
+from ffml.studies.tuning._results import draw_trade_off, write_search
 from ffml.studies.tuning._search import (
     Search,
     Span,

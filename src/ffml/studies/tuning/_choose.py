@@ -33,9 +33,6 @@ class Rule(NamedTuple):
 def summarise_settings(frame: pd.DataFrame) -> pd.DataFrame:
     """Sum up a seed's rounds, then average over seeds.
 
-    Args:
-        frame: of `load_search`.
-
     Returns:
         One row per setting (the index): the mean over seeds of each of `METRICS`, under ``…_se``
         its standard error (NaN for a single seed), ``typical_gap`` and ``long_run_gap`` as in
@@ -65,10 +62,6 @@ def ranked(frame: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
     Settings share tasks, splits and draws, so that most of the noise of a seed is in all of them.
     Whether two can be told apart is a question of their difference, seed by seed.
-
-    Args:
-        frame: of `load_search`.
-        rule: what is asked.
 
     Returns:
         The rows of `summarise_settings` with ``shortfall``, 0 where both targets are reached;

@@ -77,34 +77,25 @@ def compile_program(
     They are spread over the devices, so ``size`` is a multiple of their number.
     """
     one = _Single(config, schema, names)
-    shared = bool(_counters_are_shared(config, schema, names))
-    axes, specs = _axes(one, shared), _specs(one, shared)
+    axes = _axes(one, shared=bool(_counters_are_shared(config, schema, names)))
     mesh = jax.sharding.Mesh(
         np.array(jax.devices()[:num_devices]), (_AXIS,), axis_types=(AxisType.Auto,)
     )
-    everywhere, spread = PartitionSpec(), PartitionSpec(_AXIS)
 
-    def compiled(function: Callable, in_axes: Any, in_specs: Any, out_axes: Any, out_specs: Any):
+    def compiled(function: Callable, in_axes: Any, out_axes: Any) -> Any:
         many = jax.vmap(function, in_axes, out_axes, axis_size=size // num_devices)
+        specs = {"in_specs": _specs(in_axes), "out_specs": _specs(out_axes)}
         # Every device works for itself: nothing is summed over settings.
-        return jax.jit(
-            jax.shard_map(many, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)
-        )
+        return jax.jit(jax.shard_map(many, mesh=mesh, **specs, check_vma=False))
 
     built = build_for(config, schema)
     return Program(
         problem=built.problem,
         uses_unlabelled=built.learner.traits.uses_unlabelled,
-        init=compiled(one.init, (None, 0), (everywhere, spread), axes, specs),
-        adapt=compiled(one.adapt, (0, axes, None), (spread, specs, everywhere), 0, spread),
+        init=compiled(one.init, (None, 0), axes),
+        adapt=compiled(one.adapt, (0, axes, None), 0),
         predict=jax.jit(one.predict),
-        update=compiled(
-            one.update,
-            (None, 0, axes, None, None),
-            (everywhere, spread, specs, everywhere, everywhere),
-            axes,
-            specs,
-        ),
+        update=compiled(one.update, (None, 0, axes, None, None), axes),
     )
 
 
@@ -189,10 +180,12 @@ def _axes(one: _Single, shared: bool) -> Any:
     return jax.tree.map(lambda leaf: None if shared and _counts(leaf) else 0, one.state())
 
 
-def _specs(one: _Single, shared: bool) -> Any:
+def _specs(axes: Any) -> Any:
+    """Spread over the devices what has an axis over settings."""
     return jax.tree.map(
-        lambda leaf: PartitionSpec() if shared and _counts(leaf) else PartitionSpec(_AXIS),
-        one.state(),
+        lambda axis: PartitionSpec() if axis is None else PartitionSpec(_AXIS),
+        axes,
+        is_leaf=lambda axis: axis is None,
     )
 
 
@@ -209,22 +202,14 @@ def _counters_are_shared(config: RunConfig, schema: Schema, names: tuple[str, ..
     try:
         axes = _axes(one, True)
         many = jax.vmap(one.update, (None, 0, axes, None, None), axes, axis_size=2)
-        state = jax.tree.map(
-            lambda leaf, axis: leaf if axis is None else _doubled(leaf),
-            one.state(),
-            axes,
-            is_leaf=lambda leaf: leaf is None,
-        )
-        jax.eval_shape(many, jax.random.key(0), one.values(2), state, *_tasks(config, schema))
+        key, values = jax.random.key(0), one.values(2)
+        state = jax.eval_shape(jax.vmap(one.init, (None, 0), axes, axis_size=2), key, values)
+        jax.eval_shape(many, key, values, state, *_tasks(config, schema))
     except _UNTRACEABLE:
         return None
     except ValueError:  # vmap: a counter depends on a setting
         return False
     return True
-
-
-def _doubled(leaf: Any) -> Any:
-    return jax.ShapeDtypeStruct((2, *leaf.shape), leaf.dtype)
 
 
 def _tasks(config: RunConfig, schema: Schema) -> tuple[LabelledTask, LabelledTask]:

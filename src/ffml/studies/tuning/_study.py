@@ -45,14 +45,8 @@ def tune_settings(
 ) -> Tuned:
     """Compute what is missing and choose. Nothing is written before everything is checked.
 
-    Args:
-        search: of `plan_search` or `plan_space`.
-        rule: what the choice goes by.
-        out: folder for results; finished chunks are kept there.
-        chunk: settings at a time.
-        backend: "ray" or "dask": a cluster instead of this process.
-        command: what chosen.json says that it was made with.
-        watch: returns a context in which chunks are computed, with what is told of each.
+    Finished chunks, of at most ``chunk`` settings, are kept in ``out``; ``command`` is what
+    chosen.json says that it was made with. For the rest see `ffml.studies.play.run_missing`.
     """
     check_backend(backend)
     store = Store(out / "chunks")
@@ -113,7 +107,7 @@ def plan_space(
 
     Args:
         data: a data set, or the path of a table.
-        method: a key of `ffml.methods.METHODS`.
+        method: whose settings.
         given: one value for all; a space leaves these settings out.
         space: a key of `SPACES`; by default "default", or none with a grid.
         grid: values by setting.

@@ -80,7 +80,8 @@ def _examples(tasks: list[TaskSummary], reason: str) -> str:
 def _gap(inspection: Inspection) -> list[str]:
     share = f"{inspection.validation_fraction:.0%} of the rows judge decisions"
     gaps = [t.detectable_gap for t in inspection.tasks if t.detectable_gap is not None]
-    hidden = len(inspection.tasks) - len(gaps)
+    labelled = [task for task in inspection.tasks if task.positive_rate is not None]
+    hidden = sum(task.detectable_gap is None for task in labelled)
     lines = []
     if inspection.overall.detectable_gap is not None:
         lines.append(

@@ -41,7 +41,7 @@ def open_data(data: Any, query: str | None = None) -> Source:
             raise FFMLError("a database needs --query, such as --query 'SELECT * FROM loans'")
         return SqlSource(data, query)
     if query:
-        shown = f"'{public_url(str(data))}'" if isinstance(data, str | Path) else "a data frame"
+        shown = f"'{Path(data).name}'" if isinstance(data, str | Path) else "a data frame"
         raise FFMLError(f"--query asks a database, and {shown} is none; leave it out")
     if isinstance(data, str | Path):
         return open_table(data)

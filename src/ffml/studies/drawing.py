@@ -1,5 +1,6 @@
-"""How figures of studies look: panels under one heading, with one legend below them."""
+"""How all figures of studies look: panels under one heading, and the bytes of their files."""
 
+import io
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,16 +8,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ffml.studies.pictures import figure_style, isolated
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+STYLE: dict[str, Any] = {
+    "font.size": 10,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ffml",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "legend.frameon": False,
+}
 # Okabe and Ito's palette, which colour-blind people can tell apart; shapes help the others.
 RED, BLUE, GREEN, ORANGE, SKY = "#d55e00", "#0072b2", "#009e73", "#e69f00", "#56b4e9"
 PURPLE, DARK, GREY = "#b0558a", "#5b5f66", "#9a9a9a"
-DOTTED, DASHED, DASH_DOTTED = (1.5, 1.5), (5.0, 2.0), (6.0, 2.0, 1.5, 2.0)
 _WARNING = "#a3320b"
 
 
@@ -24,18 +33,14 @@ class Look(NamedTuple):
     """How a line or a dot is drawn."""
 
     colour: str
-    dash: tuple[float, ...] = ()
+    dash: str = "-"
     width: float = 1.3
     shape: str = "o"
 
 
 OURS = Look(RED, width=2.2, shape="*")
-_OTHERS = tuple(
-    Look(colour, shape=shape)
-    for colour, shape in zip(
-        (BLUE, DARK, GREEN, PURPLE, ORANGE, SKY, "#000000", "#8a5a00"), "os^vDPXh", strict=True
-    )
-)
+_COLOURS = (BLUE, DARK, GREEN, PURPLE, ORANGE, SKY, "#000000", "#8a5a00")
+_OTHERS = [Look(c, shape=shape) for c, shape in zip(_COLOURS, "os^vDPXh", strict=True)]
 
 
 def looks(names: Sequence[str], ours: str = "ffml") -> dict[str, Look]:
@@ -46,6 +51,15 @@ def looks(names: Sequence[str], ours: str = "ffml") -> dict[str, Look]:
     """
     others = [name for name in names if name != ours]
     return {name: _OTHERS[i % len(_OTHERS)] for i, name in enumerate(others)} | {ours: OURS}
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Draw in the package's style, whatever a user's own matplotlibrc says."""
+    import matplotlib.style
+
+    with matplotlib.style.context(["default", STYLE]):
+        yield
 
 
 @contextmanager
@@ -79,10 +93,11 @@ def draw_line(
     axes.fill_between(
         places, mean - error, mean + error, color=look.colour, alpha=0.15, lw=0, zorder=1
     )
-    style: Any = (0, look.dash) if look.dash else "-"
-    axes.plot(places, mean, color=look.colour, ls=style, lw=look.width, zorder=above, label=name)
-    alone = isolated(mean)
-    axes.plot(places[alone], mean[alone], "o", color=look.colour, ms=3.5, mew=0, zorder=above)
+    line: Any = {"color": look.colour, "zorder": above}
+    axes.plot(places, mean, ls=look.dash, lw=look.width, label=name, **line)
+    known = np.isfinite(np.concatenate([[np.nan], mean, [np.nan]]))
+    alone = known[1:-1] & ~known[:-2] & ~known[2:]
+    axes.plot(places[alone], mean[alone], "o", ms=3.5, mew=0, **line)
 
 
 def legend(figure: "Figure", columns: int | None = None) -> None:
@@ -98,3 +113,18 @@ def legend(figure: "Figure", columns: int | None = None) -> None:
         ncols=columns or len(handles),
         fontsize=9,
     )
+
+
+def picture_bytes(figure: "Figure", title: str = "", description: str = "") -> dict[str, bytes]:
+    """Return a figure's bytes as SVG and PNG; equal figures give equal bytes.
+
+    The title and the description are kept in the files' metadata.
+    """
+    texts = {"Title": title, "Description": description}
+    about: Any = {name: text for name, text in texts.items() if text}
+    pictures = {}
+    for kind, date in (("svg", {"Date": None}), ("png", {})):
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=kind, dpi=150, metadata=about | date)
+        pictures[kind] = buffer.getvalue()
+    return pictures

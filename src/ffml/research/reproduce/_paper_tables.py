@@ -1,14 +1,23 @@
-"""Table 2: end-task performance, ours beside the paper's."""
+"""The paper's tables: end-task performance, and hyper-parameters, ours beside the paper's."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ffml.research.reproduce._made import Entry, Made, TextTable
-from ffml.research.reproduce._paper import LABELS, PUBLISHED_VALUES, TABLE_2
+from ffml.recipe.config import configure_run
+from ffml.research.reproduce._made import Made
+from ffml.research.reproduce._paper import (
+    DATA,
+    LABELS,
+    PUBLISHED_VALUES,
+    SYMBOLS,
+    TABLE_2,
+    TABLE_3,
+)
 from ffml.research.reproduce._setting import Setting
 from ffml.studies.compare import summarise_results
+from ffml.studies.text_tables import Best, TextTable
 
 # Metric -> its name, and whether more is better.
 METRICS = {
@@ -19,6 +28,15 @@ METRICS = {
     "accuracy": ("accuracy, % ↑", True),
 }
 UNDEFINED = "–"
+# Beyond the paper's columns: what it says in its text, and what it leaves open.
+_MORE = {
+    "dual_lr": "step of λ",
+    "optimizer": "optimizer",
+    "outer": "outer level",
+    "wrappers": "wrappers",
+    "model": "model",
+    "notions": "notion",
+}
 
 
 def end_task(frame: pd.DataFrame) -> pd.DataFrame:
@@ -36,7 +54,8 @@ def end_task(frame: pd.DataFrame) -> pd.DataFrame:
     disc = summary[summary["metric"] == "disc"]
     scaled = [rescaled(lines) for _, lines in disc.groupby("data", sort=False)]
     table = pd.concat([summary, *scaled], ignore_index=True)
-    table["paper"] = [_printed(*place) for place in zip(*_places(table), strict=True)]
+    places = table[["data", "metric", "label"]].itertuples(index=False)
+    table["paper"] = [_printed(*place) for place in places]
     for column, best in (("mean", "best"), ("paper", "paper_best")):
         table[best] = False
         for (_, metric), lines in table.groupby(["data", "metric"], sort=False):
@@ -77,33 +96,30 @@ def end_task_table(setting: Setting, frame: pd.DataFrame) -> Made:
     return Made(caption, numbers, tables=tables)
 
 
-def _lines(rows: pd.DataFrame) -> list[list[Entry]]:
+def _lines(rows: pd.DataFrame) -> list[list[str]]:
     lines = []
     for metric, (name, _) in METRICS.items():
         found = rows[rows["metric"] == metric].set_index("label").reindex(list(LABELS.values()))
-        lines.append([Entry(name), Entry("here"), *_ours(found, int(rows["repeats"].max()))])
+        lines.append([name, "here", *_ours(found, int(rows["repeats"].max()))])
         if found["paper"].notna().any():
             printed = zip(found["paper"], found["paper_best"], strict=True)
-            entries = [Entry(f"{value:.2f}", bool(best)) for value, best in printed]
-            lines.append([Entry(name), Entry("paper"), *entries])
+            cells = [(Best if best else str)(f"{value:.2f}") for value, best in printed]
+            lines.append([name, "paper", *cells])
     return lines
 
 
-def _ours(found: pd.DataFrame, repeats: int) -> list[Entry]:
+def _ours(found: pd.DataFrame, repeats: int) -> list[str]:
     digits = 1 if found["metric"].iloc[0] == "accuracy" else 2
-    entries = []
+    cells: list[str] = []
     for row in found.to_dict("records"):
         if not np.isfinite(row["mean"]):
-            entries.append(Entry(UNDEFINED))
+            cells.append(UNDEFINED)
             continue
         spread = f" ± {row['std']:.{digits}f}" if np.isfinite(row["std"]) else ""
         fewer = f" ({row['repeats']})" if row["repeats"] < repeats else ""
-        entries.append(Entry(f"{row['mean']:.{digits}f}{spread}{fewer}", bool(row["best"])))
-    return entries
-
-
-def _places(table: pd.DataFrame) -> Sequence[pd.Series]:
-    return table["data"], table["metric"], table["label"]
+        text = f"{row['mean']:.{digits}f}{spread}{fewer}"
+        cells.append(Best(text) if row["best"] else text)
+    return cells
 
 
 def _printed(data: str, metric: str, label: str) -> float:
@@ -111,3 +127,42 @@ def _printed(data: str, metric: str, label: str) -> float:
     name = {"disc_rescaled": "disc", "disc": ""}.get(metric, metric)
     values = TABLE_2.get(data, {}).get(name)
     return values[list(LABELS.values()).index(label)] if values else np.nan
+
+
+def hyper_parameters(setting: Setting, frame: pd.DataFrame | None = None) -> Made:
+    """Put the paper's settings, the package's own and those of this page beside each other."""
+    del frame  # nothing was run for it
+    rows = []
+    for data in DATA:
+        rows.append(_row(data, "paper, as printed", dict(zip(SYMBOLS, TABLE_3[data], strict=True))))
+        rows.append(_row(data, "preset paper", configure_run(data, {}, "paper").settings))
+        rows.append(_row(data, "preset default", configure_run(data, {}).settings))
+        if setting.note:
+            [used] = setting.cells([data], ["ffml"])[:1]
+            rows.append(_row(data, "the runs of this setting", used.config.settings))
+    numbers = pd.DataFrame(rows)
+    header = ["data", "settings", *SYMBOLS.values(), *_MORE.values()]
+    lines = [[*row.values()] for row in rows]
+    caption = (
+        "What the paper prints, the preset that follows it (ffml run --preset paper), the "
+        "package's own default, and what the runs of the other items here used if that is none of "
+        "them. An empty cell is what the table of the paper does not say. Without a step of λ of "
+        "its own, λ takes steps of η₂."
+    )
+    return Made(caption, numbers, tables=[TextTable("FFML", header, lines, names=2)])
+
+
+def _row(data: str, source: str, settings: dict[str, Any]) -> dict[str, str]:
+    names = {"data": data, "settings": source}
+    return names | {name: _text(settings, name) for name in (*SYMBOLS, *_MORE)}
+
+
+def _text(settings: dict[str, Any], name: str) -> str:
+    if name not in settings:
+        return ""
+    value = settings[name]
+    if value is None:
+        return "η₂"
+    if isinstance(value, (tuple, list)):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
