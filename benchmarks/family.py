@@ -31,7 +31,6 @@ from streams import Named, named
 from ffml.base import Array, Batch, Learner, Method, Params, Problem
 from ffml.cli.values import parse_seeds
 from ffml.methods._inner import Inner
-from ffml.problem.gaps import constraint
 from ffml.recipe.config import configure_run
 from ffml.recipe.plugins import register
 from ffml.runtime import configure
@@ -55,21 +54,19 @@ _SMALL = {"rounds": 4, "shots": 10}
 
 @register("inner", "solved")
 def solved(proximal: float = 0.1) -> Inner:
-    """Solve the inner level: ``argmin f(θ') + λ·∇g(θ) (θ' - θ) + κ/2 ‖θ' - θ‖²``, by Newton.
+    """Solve the inner level: ``argmin f(θ') + κ/2 ‖θ' - θ‖²``, by Newton.
 
-    Constraints are taken as straight lines, or there might be no single argmin. The model is
-    linear.
+    λ acts in the outer level alone, on ``g(θ')``. The model is linear.
     """
 
     def inner(problem: Problem, params: Params, multipliers: Array, support: Batch) -> Params:
         start, tree = ravel_pytree(params)  # b, w
         z = jnp.concatenate([jnp.ones((len(support.y), 1)), support.x], axis=1)
         share = support.mask / jnp.maximum(support.mask.sum(), 1)
-        price = jax.grad(lambda theta: multipliers @ constraint(problem, tree(theta), support))
-        push, theta = price(start), start
+        theta = start
         for _ in range(NEWTON_STEPS):
             p = jax.nn.sigmoid(z @ theta)
-            slope = z.T @ (share * (p - support.y)) + push + proximal * (theta - start)
+            slope = z.T @ (share * (p - support.y)) + proximal * (theta - start)
             bent = (z.T * (share * p * (1 - p))) @ z + proximal * jnp.eye(len(theta))
             theta = theta - jnp.linalg.solve(bent, slope)
         return tree(theta)
