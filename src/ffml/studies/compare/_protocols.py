@@ -14,6 +14,7 @@ from ffml.recipe.policy import PAPERS_POLICY
 from ffml.recipe.presets import default_method
 from ffml.recipe.presets import preset as preset_settings
 from ffml.recipe.recipes import Recipe, additions, known_settings, takes_policy
+from ffml.recipe.renamed import todays_method
 from ffml.studies.cells import RunSpec
 from ffml.studies.compare._summary import MIN_VALIDATION, enough_rows
 
@@ -107,6 +108,8 @@ def plan(
 
     >>> [cell.name for cell in plan(["adult"], ["ffml", "twp"], seeds=[7])]
     ['ffml on adult, seed 7', 'twp on adult, seed 7']
+    >>> plan(["adult"], ["leader"], seeds=[7])[0].config.recipe.method
+    'ffml-exact'
     >>> loose = Variant("FFML, gap 0.1", "ffml", {"max_gap": (0.1,)})
     >>> [cell.name for cell in plan(["adult"], ["ffml", loose], seeds=[7])]
     ['ffml on adult, seed 7', 'FFML, gap 0.1 on adult, seed 7']
@@ -165,6 +168,7 @@ def _variants(methods: Sequence[str | Variant]) -> list[Variant]:
     found: dict[str, Variant] = {}
     for given in methods:
         variant = Variant(given, given) if isinstance(given, str) else given
+        variant = variant._replace(method=todays_method(variant.method))
         one_of("method", variant.method, METHODS)
         if found.setdefault(variant.label, variant) != variant:
             raise FFMLError(f"'{variant.label}' is the name of two variants; give them other names")

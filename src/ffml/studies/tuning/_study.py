@@ -9,6 +9,7 @@ import pandas as pd
 
 from ffml.border import one_of
 from ffml.methods import METHODS
+from ffml.recipe.renamed import todays_method
 from ffml.recipe.sources import is_table
 from ffml.report.numbers import counted
 from ffml.runs.ownership import check_results
@@ -115,6 +116,7 @@ def plan_space(
         preset: what other settings are; by default the space's.
         seeds: see `plan_search`, like all further arguments.
     """
+    method = todays_method(method)
     one_of("method", method, METHODS)
     named = space or (None if grid else "default")
     preset = preset or (SPACES[named].preset if named in SPACES else "default")
