@@ -149,6 +149,6 @@ def test_a_pilot_of_labels_supports_the_decision_about_the_others(tmp_path):
 def test_an_id_column_that_was_given_no_part_before(tmp_path):
     """Rows without ids are named by their content; the ledger's names find them."""
     run = begin(of(FRAME, *MONTHS[:3]), tmp_path / "run", id=None, drop=("applicant",))
-    refused(run, labels(APRIL), "were given without ids; say which column of the labels")
+    refused(run, labels(APRIL), "came without ids, by which labels find their people")
     run.update(unlabelled(APRIL), id="applicant")
     assert run.label(labels(APRIL), id="applicant").new == 60

@@ -109,7 +109,10 @@ def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
     return f"Whether the rule behind it keeps {limit} {verdict}: {why}."
 
 
-_TAKES_TASKS = f"that takes {MIN_TASKS} tasks or more, none with most of the people"
+_TAKES_TASKS = (
+    f"that takes {MIN_TASKS} tasks or more that do not go on like the one before, none with most of"
+    " the people"
+)
 
 
 def _within(notion: Mapping[str, Any], interval: Mapping[str, Any]) -> str:

@@ -54,8 +54,9 @@ def late_labels(run: "Run", data: Any, query: str | None, id: str | None) -> Lab
     name = id or roles.get("id")
     if not name:
         raise FFMLError(
-            f"the rows of {run.store.name} were given without ids; say which column of the labels "
-            "has those that the ledger gave them (--id)"
+            f"the rows of {run.store.name} came without ids, by which labels find their people; "
+            "start the run with a column of ids (--set data.id=COLUMN), or say which column of the "
+            "labels has those that the ledger made (--id)"
         )
     given = read_late_labels(
         open_data(data, query),
