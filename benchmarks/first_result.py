@@ -50,7 +50,7 @@ def first_line(words: tuple[str, ...], folder: Path) -> tuple[float, float]:
     if words:
         command += ["--out", str(folder / "run"), "--overwrite"]
     environment = os.environ | {"FFML_JAX_CACHE": str(folder / "jax"), "PYTHONUNBUFFERED": "1"}
-    wanted = FIRST_ROUND if words else re.compile(".*Commands")
+    wanted = FIRST_ROUND if words else re.compile(".*Usage")
     start = time.perf_counter()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, env=environment, encoding="utf-8"

@@ -121,10 +121,10 @@ def test_a_saved_model_adapts_as_the_loop_would(learned, tmp_path, place):
     )
     loop = session.loop
     rule = find_rule(loop, known(loop, session.state), task, np.arange(len(task.y)), NO_ROWS)
-    expected = decide_by(loop, rule, task.x).logits
-    found = prepare(model, support=support).decide(task.x).logits
+    expected = decide_by(loop, rule, task.x).probability
+    found = prepare(model, support=support).decide(task.x).probability
     np.testing.assert_array_equal(found, expected)
-    assert np.abs(found - prepare(model).decide(task.x).logits).max() > 1e-3
+    assert np.abs(found - prepare(model).decide(task.x).probability).max() > 1e-3
 
 
 def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path, run_main):
@@ -145,8 +145,8 @@ def test_people_to_be_decided_about_are_looked_at_if_the_model_wants_it(tmp_path
     model = tmp_path / "run" / "model.safetensors"
     scorers = [prepare(model, people, support) for people in (None, tmp_path / "new.csv")]
     x = np.random.default_rng(0).normal(size=(50, len(scorers[0].model.schema.features)))
-    alone, among = (scorer.decide(x).logits for scorer in scorers)
-    assert np.abs(alone - among).max() > 1e-4
+    alone, among = (scorer.decide(x).decision for scorer in scorers)
+    assert (alone != among).any()  # prices are found on other people
     assert 0 < decided["decision"].mean() < 1
     (tmp_path / "new.csv").write_text("age,job\n30,shop\n")
     code, _, err = run_main("predict", "run", "new.csv", "--support", support)

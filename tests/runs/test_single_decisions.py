@@ -177,7 +177,8 @@ def test_an_alarm_that_was_shown_stands_though_its_task_grows(run):
     def add(times, women, men):
         """Decide about 300 women and 300 men, so many of each favourably."""
         for _ in range(times):
-            people = decided([f"{len(run.decisions)}-{i}" for i in range(600)])
+            before = len(run.decisions)
+            people = decided([f"{before}-{i}" for i in range(600)])
             sex = np.repeat(["F", "M"], 300)
             most = np.repeat([women, men], 300)
             positive = (np.arange(600) % 300 < most).astype(int)

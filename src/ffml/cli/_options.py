@@ -176,8 +176,8 @@ def text_of(command: Callable[..., None]) -> str:
 def described(documentation: str) -> dict[str, Any]:
     """Return what the parser of the command line needs of each parameter in a docstring.
 
-    >>> described("Output:\\n    --out DIR: Folder.\\n    --json: JSON.")["json_output"].param_decls
-    ('--json',)
+    >>> described("Learn.\\n\\nOutput:\\n    --out DIR: Folder.")["out"].help
+    'Folder.'
     """
     found: dict[str, Any] = {}
     for group, block in GROUP.findall(inspect.cleandoc(documentation)):

@@ -41,7 +41,11 @@ def open_data(data: Any, query: str | None = None) -> Source:
             raise FFMLError("a database needs --query, such as --query 'SELECT * FROM loans'")
         return SqlSource(data, query)
     if query:
-        shown = f"'{Path(data).name}'" if isinstance(data, str | Path) else "a data frame"
+        shown = (
+            f"'{Path(public_url(str(data))).name}'"
+            if isinstance(data, str | Path)
+            else "a data frame"
+        )
         raise FFMLError(f"--query asks a database, and {shown} is none; leave it out")
     if isinstance(data, str | Path):
         return open_table(data)
