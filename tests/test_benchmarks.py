@@ -33,8 +33,8 @@ SMALL = {
         r"(?s)30 rows, ids random: .*one person: .* sound: True",
     ),
     "benchmarks/boosting.py": (
-        ["crime", "--points", "1"],
-        r"\| crime \| ffml, one-hot \| \d\.\d{3} \| .* \| 0\.\d{4} \|",
+        ["synthetic num_tasks=4 rows_per_task=100", "--points", "1"],
+        r"\| synthetic \| ffml, one-hot \| \d\.\d{3} \| .* \| 0\.\d{4} \|",
     ),
     "benchmarks/calibration.py": (["--small"], r"\| recalibrated \| \d+\.\d \|"),
     "benchmarks/cost_model.py": (["--small", "--hosts", "1", "256"], r"\| 256 \| .* GB \|"),
