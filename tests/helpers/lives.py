@@ -4,6 +4,7 @@ Whoever lives it again after an end of any kind does everything from the first s
 done before is passed over.
 """
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -42,8 +43,10 @@ def labels(number, first=0, last=None):
 def begun(folder):
     """Start the run on its first two months, or go on with it."""
     table = Path(folder).with_suffix(".csv")
-    if not table.exists():
-        pd.concat([month(1), month(2)]).to_csv(table, index=False)
+    if not table.exists():  # whole or not at all: whoever writes it may be killed
+        half = table.with_suffix(f".{os.getpid()}")
+        pd.concat([month(1), month(2)]).to_csv(half, index=False)
+        half.replace(table)
     if not holds_run(Path(folder)):
         return ffml.run(str(table), out=folder, **ROLES, **SETTINGS)
     run = ffml.open(folder)
