@@ -49,6 +49,8 @@ class Setting(NamedTuple):
     correlation: float = 0.0  # of a task's gap with the one before
     groups: int = 2  # the first is apart from all others
     giant: int = 1  # how many times as large the first task is
+    unlike: int = 1  # how many times as large the largest task is as the smallest
+    opposite: bool = False  # any task may prefer the other group: gaps cancel in the mean
 
 
 SETTINGS = (
@@ -67,17 +69,28 @@ SETTINGS = (
     Setting("24 large, each like the last (0.8)", 24, 4000, 0.05, 0.8),
     Setting("60 large, each like the last (0.8)", 60, 4000, 0.05, 0.8),
     Setting("250 large, each like the last (0.9)", 250, 4000, 0.05, 0.9),
+    Setting("24 months, 3 groups", 24, 250, 0.03, groups=3),
     Setting("24 months, 7 groups", 24, 150, groups=7),
+    Setting("3 large tasks", 3, 4000, 0.03),
+    Setting("8 tasks, the largest 100 times the smallest", 8, 100, 0.03, unlike=100),
+    Setting("60 tasks of 15", 60, 7),
+    Setting("24 months of 500, opposite gaps", 24, 250, opposite=True),
+    Setting("200 tasks of 50, opposite gaps", 200, 25, opposite=True),
+    Setting("250 tasks of 16, opposite gaps", 250, 8, opposite=True),
+    Setting("12 large, opposite gaps", 12, 4000, opposite=True),
 )
 
 
 def draw(rng: np.random.Generator, setting: Setting, mean: float) -> tuple[np.ndarray, np.ndarray]:
     """Draw the tasks' gaps around a mean, and counts ``(T, k, 3, 2)``; nobody has a label."""
     gaps = mean + setting.spread * _like_the_last(rng, setting)
+    gaps *= rng.choice([-1, 1], setting.tasks) if setting.opposite else 1
     rates = np.full((setting.tasks, setting.groups), RATE)
     rates[:, 0] -= gaps
     sizes = np.full((setting.tasks, 1), setting.size)
     sizes[0] *= setting.giant
+    grows = np.geomspace(1, setting.unlike, setting.tasks).round().astype(int)
+    sizes[:, 0] *= rng.permutation(grows) if setting.unlike > 1 else 1
     chosen = rng.binomial(sizes, np.clip(rates, 0, 1))
     tables = np.zeros((*chosen.shape, 3, 2), int)
     tables[..., 2, 0], tables[..., 2, 1] = sizes - chosen, chosen
@@ -111,7 +124,7 @@ def outcome(setting: Setting, mean: float, seed: int) -> Outcome:
     first = gap_statistics(tables)[0]  # the second group against the first
     names = tuple(map(str, range(setting.groups)))
     found = answer({"group": tables}, [SensitiveColumn("group", names)], [(_NOTION, ASKED)])
-    typical = float(np.hypot(mean, setting.spread))
+    typical, mean = float(np.hypot(mean, setting.spread)), 0.0 if setting.opposite else mean
     pooled = found["notions"][0]["columns"][0]["pooled"]
     people = tables.sum((1, 2, 3))
     were = abs(float(gaps @ people / people.sum()))

@@ -20,10 +20,10 @@ DP = "demographic-parity"
 def test_columns_share_one_chance_and_the_strongest_answers():
     found = column_alarms(TABLES, COLUMNS, [(DP, 0.05)])
     (alone,) = gap_alarms(UNEVEN, 0.05, SEX.groups, alpha=0.025)
-    (alarm,) = found[DP, "sex"]
+    (alarm,) = found[DP, 0.05, "sex"]
     assert alarm.round == alone.round == 3
     np.testing.assert_array_equal(alarm.log_wealth, alone.log_wealth)
-    told = notion_alarm(found, DP, MONTHS)
+    told = notion_alarm(found, DP, 0.05, MONTHS)
     assert (told["column"], told["round"], told["task"]) == ("sex", 4, "2024-04")
     assert alarm_sentence(told, "5 points").startswith(
         "Alarm in round 4 (2024-04): up to then some task broke 5 points (sex: M above F; evidence "
@@ -34,7 +34,7 @@ def test_notions_share_the_chance_too():
     asked = [(DP, 0.3), ("equalized-odds", 0.05)]
     found = column_alarms(TABLES, COLUMNS, asked)
     assert {round(np.exp(one.log_needed)) for many in found.values() for one in many} == {120}
-    none = notion_alarm(found, DP, MONTHS)
+    none = notion_alarm(found, DP, 0.3, MONTHS)
     assert none["round"] is None and "No alarm so far" in alarm_sentence(none, "30 points")
     assert column_alarms(TABLES, COLUMNS, [(DP, None), ("dbc", 0.1)]) == {}
 
@@ -46,6 +46,20 @@ def test_a_ratio_has_an_alarm_as_well():
     assert swapped.round == alarm.round and not swapped.higher
     assert gap_alarms(UNEVEN, Ratio(0.6))[0].round is None  # 40 of 60 is two thirds
     assert gap_alarms(EVEN, Ratio(1.0))[0].round is None
+
+
+def test_a_gap_and_a_ratio_of_one_notion_have_alarms_of_their_own():
+    """Rates of 2 and 4 of 100: two points apart, and one half of the other."""
+    rates = np.tile([[[98, 2], [0, 0]], [[96, 4], [0, 0]]], (60, 1, 1, 1)) * 10
+    for asked in ([(DP, 0.05), (DP, Ratio(0.8))], [(DP, Ratio(0.8)), (DP, 0.05)]):
+        told = {one["min_ratio"]: one for one in answer({"sex": rates}, [SEX], asked)["notions"]}
+        assert told[0.8]["alarm"]["round"] is not None and told[0.8]["verdict"] == "not kept"
+        assert told[None]["alarm"]["round"] is None and told[None]["verdict"] == "kept so far"
+    early = np.concatenate([10 * UNEVEN, 10 * np.tile(EVEN, (9, 1, 1, 1))])  # a gap that is past
+    asked = [(DP, 0.05), (DP, Ratio(0.5))]
+    gap, ratio = answer({"sex": early}, [SEX], asked)["notions"]
+    assert gap["alarm"]["round"] is not None and gap["verdict"] == "not kept"
+    assert ratio["alarm"]["round"] is None and ratio["verdict"] != "not kept"
 
 
 @pytest.mark.parametrize("least", [0.5, 0.8, 1.0])

@@ -1,5 +1,7 @@
 """The answer of a run from counts: facts, the rule behind them, and the one verdict."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -204,3 +206,190 @@ def test_reliability_counts_everybody_once():
     assert sum(one["people"] for one in told["bins"]) == len(said) and told["error"] < 0.02
     assert reliability(reliability_counts(said, said < 0))["error"] == pytest.approx(said.mean())
     assert reliability(np.zeros((10, 3))) == {"bins": [], "error": None}
+
+
+def falsely(told, rates, sizes, streams=100, asked=(("demographic-parity", 0.05),)):
+    """Return how often a verdict is given on decisions drawn at these rates, ``(T, 2)``."""
+    found = 0
+    for seed in range(streams):
+        chosen = np.random.default_rng(seed).binomial(sizes, rates)
+        tables = np.zeros((*sizes.shape, 3, 2), int)
+        tables[:, :, 2] = np.stack([sizes - chosen, chosen], -1)  # nobody has a label
+        found += of_sex(tables, asked)["notions"][0]["verdict"] in told
+    return found / streams
+
+
+def test_gaps_of_opposite_signs_in_tasks_of_a_hundred_people_are_not_kept():
+    """Six points in every task, five asked; every second task prefers the other group."""
+    sizes = np.full((150, 2), 50)
+    rates = np.stack([np.full(150, 0.4), 0.4 + 0.06 * (-1) ** np.arange(150)], 1)
+    assert falsely((KEPT,), rates, sizes, 30) == 0
+    tables = counts((0.4, 0.52), 50, 150, seed=1)
+    tables[::2] = tables[::2, ::-1]
+    [found] = of_sex(tables, [("demographic-parity", 0.1)])["notions"]
+    assert found["columns"][0]["typical"]["value"] > 0.1 > found["fact"]["gap"]
+    assert found["verdict"] == UNCLEAR and found["alarm"]["round"] is None
+
+
+@pytest.mark.parametrize(("tasks", "people", "gap"), [(250, 8, 0.07), (200, 25, 0.06)])
+def test_gaps_of_opposite_signs_in_tasks_of_a_few_people_are_not_kept(tasks, people, gap):
+    """Tasks of so few people cannot tell whether opposite gaps cancel, so that of those to come
+    nothing is said."""
+    sizes = np.full((tasks, 2), people)
+    signs = np.random.default_rng(0).choice([-1, 1], tasks)
+    assert falsely((KEPT,), np.stack([np.full(tasks, 0.4), 0.4 + gap * signs], 1), sizes) <= 0.03
+    found = of_sex(counts((0.4, 0.4), 8, 1400))
+    [notion] = found["notions"]
+    assert notion["verdict"] == SO_FAR and notion["rule"]["small_tasks"]
+    assert "opposite gaps in tasks of so few people" in words.rule_sentence(found, notion)
+
+
+@pytest.mark.parametrize(("tasks", "people", "low"), [(100, 100, 0.375), (200, 25, 0.3)])
+def test_ratios_of_opposite_tasks_do_not_cancel(tasks, people, low):
+    """Half against less than 80 % of it in every task, and even among all people."""
+    rates = np.tile([0.5, low], (tasks, 1))
+    rates[::2] = rates[::2, ::-1]
+    sizes = np.full((tasks, 2), people)
+    ask = [("demographic-parity", Ratio(0.8))]
+    assert falsely((KEPT, SO_FAR), rates, sizes, asked=ask) <= 0.03
+    tables = counts((0.5, low), people, tasks)
+    tables[::2] = tables[::2, ::-1]
+    [notion] = of_sex(tables, ask)["notions"]
+    within = notion["columns"][0]["within"]
+    assert within["low"] < low / 0.5 < within["high"] < 0.9 < notion["fact"]["ratio"]
+
+
+def test_a_gap_that_is_the_same_in_a_few_large_tasks_is_known_well():
+    """Its square does not spread as that of gaps of both signs would."""
+    tables = counts((0.4, 0.44), 40_000, 12, seed=2)
+    [notion] = of_sex(tables)["notions"]
+    typical = notion["columns"][0]["typical"]
+    assert 0.035 < typical["value"] < typical["high"] < 0.05 and notion["verdict"] == KEPT
+
+
+def test_a_gap_of_exactly_what_is_allowed_is_within_it():
+    tables = np.tile([[[0, 0], [50, 50], [0, 0]], [[0, 0], [45, 55], [0, 0]]], (12, 1, 1, 1))
+    found = of_sex(tables)
+    [notion] = found["notions"]
+    assert 0.05 < notion["fact"]["gap"] < 0.05 + 1e-9  # as floating point has it
+    said = words.verdict_sentences(found, notion)
+    assert "5.0 points apart, you allowed 5." in said[0] and "chance alone" not in said[1]
+
+
+def test_a_gap_just_beyond_the_bound_does_not_look_like_it():
+    tables = np.zeros((1, 2, 3, 2), int)
+    tables[0, :, 2] = [[60_000, 40_000], [54_980, 45_020]]
+    said = words.sentences(of_sex(tables))
+    assert "5.02 points apart, you allowed 5." in said[0]
+
+
+def test_no_number_of_people_would_tell_where_the_fact_is_beyond_the_bound():
+    """Far apart in one large task, and even in small ones: more of the same are not within it."""
+    tables = np.concatenate([counts((0.35, 0.44), 900, 1), counts((0.4, 0.4), 60, 9, seed=5)])
+    found = of_sex(tables)
+    [notion] = found["notions"]
+    assert notion["fact"]["gap"] > 0.05 > notion["rule"]["typical"]
+    assert "chance alone may have made the fact" in words.rule_sentence(found, notion)
+    assert notion["rule"]["so_far"]["more_people"] is None
+
+
+def test_who_has_nobody_to_compare_with_is_told_so():
+    """Four people of F have no label, so that nobody is compared among those who have one."""
+    tables = np.zeros((2, 2, 3, 2), int)
+    tables[:, 0, 2], tables[:, 1, :2], tables[:, 1, 2] = 1, 75, 150
+    found = of_sex(tables, [("equalized-odds", 0.05)])
+    fact, rule = words.verdict_sentences(found, found["notions"][0])
+    assert fact.endswith("(by sex): nobody to compare with.")
+    assert rule == "Whether the rule behind it keeps 5 points cannot be told yet: " + (
+        "nobody to compare with."
+    )
+
+
+def test_the_column_that_cannot_be_compared_is_named():
+    tables = counts((0.3, 0.3), 1000, 12)
+    alone = np.zeros_like(tables)
+    alone[:, 0] = tables.sum(1)
+    region = SensitiveColumn("region", ("N", "S"))
+    asked = [("demographic-parity", 0.05)]
+    found = answer({"sex": tables, "region": alone}, [SEX, region], asked)
+    said = words.rule_sentence(found, found["notions"][0])
+    assert said.endswith("cannot be told yet: by region, only one group has rows.")
+
+
+def test_there_is_no_ratio_of_rates_of_0():
+    tables = counts((0.0, 0.0), 100, 6)
+    found = of_sex(tables, [("demographic-parity", Ratio(0.8))])
+    said = words.fact_sentence(found, found["notions"][0])
+    assert said.endswith("no rate is above 0, so that there is no ratio; you asked for 80 %.")
+    assert "no rate is above 0, so that there is no ratio (asked 80)" in words.now_lines(found)[0]
+    assert "−0.0" not in " ".join(details({"answer": of_sex(tables)}))
+
+
+def test_gaps_within_tasks_are_judged_where_people_of_the_label_meet():
+    """F and M meet in every task, but hardly ever with the favourable label."""
+    tables = np.zeros((20, 2, 3, 2), int)
+    tables[:, :, 0] = 20
+    tables[::2, 0, 1], tables[1::2, 1, 1] = 100, 100
+    (found,) = of_sex(tables, [("equal-opportunity", 0.05)])["notions"]
+    assert found["verdict"] in (KEPT, SO_FAR) and not found["columns"][0]["judged_by_task"]
+
+
+def test_chance_is_that_of_the_people_a_gap_within_tasks_rests_on():
+    """Most people are of one group, or in tasks of one group; the gap rests on others."""
+    minority = np.array([[3000, 60]])  # of whom nobody and 5 of 100 are decided favourably
+    assert falsely((NOT_KEPT,), [[0.0, 0.05]], minority) <= 0.03
+    branches = np.array([[1000, 1], [1, 1000]] * 10 + [[50, 50]])
+    rates = np.full(branches.shape, 0.01)
+    rates[-1] = 0.45, 0.55  # the one in which both are met
+    assert falsely((KEPT, SO_FAR), rates, branches) <= 0.03
+
+
+@pytest.mark.parametrize("bound", [0.05, Ratio(0.8)])
+def test_of_tasks_to_come_nothing_is_told_if_the_newest_is_beyond_the_bound(bound):
+    """What was kept in 100 months may be kept so far, but this month tells of those to come."""
+    even, apart = counts((0.4, 0.4), 250, 100), counts((0.3, 0.5), 250, 1)
+    asked = [("demographic-parity", bound)]
+    [before] = of_sex(np.concatenate([even, even[:1]]), asked)["notions"]
+    found = of_sex(np.concatenate([even, apart]), asked)
+    [after] = found["notions"]
+    assert (before["verdict"], after["verdict"]) == (KEPT, SO_FAR)
+    limit = "80 %" if isinstance(bound, Ratio) else "5 points"
+    said = words.rule_sentence(found, after)
+    assert f"of tasks to come it cannot be told yet (the newest task is beyond {limit})." in said
+    [pooled] = answer({"sex": np.concatenate([even, apart])}, [SEX], asked, by_task=False)[
+        "notions"
+    ]
+    assert pooled["verdict"] == KEPT  # rounds tell nothing
+
+
+def test_what_is_new_names_groups_of_a_few_people_and_does_not_compare_them():
+    tables = np.array([[[[0, 0], [40, 60]], [[0, 0], [45, 55]], [[0, 0], [2, 0]]]])
+    found = answer({"race": tables}, [RACE], [("demographic-parity", 0.05)])
+    said = words.now_lines(found)[0]
+    assert "A 60.0 of 100, B 55.0 of 100, gap 5.0 points (asked 5), too few to tell: C" in said
+
+
+def test_a_typical_gap_names_its_own_groups():
+    """B and C take turns in being ahead; A is always a little ahead of both."""
+    rounds = [
+        counts((0.56, b, c), 400, 1, t)[0] for t, (b, c) in enumerate([(0.3, 0.7), (0.7, 0.3)] * 4)
+    ]
+    found = answer({"race": np.array(rounds)}, [RACE], [("demographic-parity", 0.05)])
+    (column,) = found["notions"][0]["columns"]
+    assert "A" in (column["long_run"]["higher"], column["long_run"]["lower"])
+    assert {column["typical"]["higher"], column["typical"]["lower"]} == {"B", "C"}
+    (said,) = (one for one in details({"answer": found}) if one.startswith("Within tasks"))
+    assert re.search(r"between (B and C|C and B)\.$", said)
+
+
+def test_of_several_groups_those_are_named_of_whom_least_can_be_told():
+    tables = counts((0.5, 0.5, 0.5), rounds=6)
+    tables[:, 2] //= 12  # a group of 48 people
+    (notion,) = answer({"race": tables}, [RACE], [("demographic-parity", 0.05)])["notions"]
+    assert notion["rule"]["so_far"]["widest"][1] == ["C", int(tables[:, 2].sum())]
+    said = words.rule_sentence({"by_task": True}, notion)
+    assert f"against C, 1,200 and {tables[:, 2].sum()} people)" in said
+    (of_two,) = of_sex(counts((0.5, 0.5), people=60))["notions"]
+    assert of_two["verdict"] == UNCLEAR and "against" not in words.rule_sentence(
+        {"by_task": 1}, of_two
+    )

@@ -145,6 +145,7 @@ def test_labels_of_those_approved_before_cannot_answer(seed, unequal):
 def test_who_has_labels_more_often_is_said():
     known, _ = selected(0, unequal=1.0, taste=1.0)  # the decision of now does not show it
     assert (selection(known, "sex", SEX.groups).by, selection(known).higher) == ("sex", "1")
+    assert selection(known, "plea", ["for", "1 against 2"]).higher == "1 against 2"
     known, _ = selected(0)
     assert (selection(known).by, selection(known).higher) == ("decision", "1")
 

@@ -54,6 +54,8 @@ def audit_decisions(decisions: Decisions, limits: Limits) -> Audit:
         favourable=favourable_words(decisions.decision, decisions.positive),
         by_task=by_task,
     )
+    if decisions.label:
+        found["outcome"] = favourable_words(*decisions.label)
     findings = [
         one
         for notion in found["notions"]
@@ -76,7 +78,7 @@ def audit_decisions(decisions: Decisions, limits: Limits) -> Audit:
                 },
                 [
                     one
-                    for (_, name), several in alarms.items()
+                    for (*_, name), several in alarms.items()
                     if name == column.name
                     for one in several
                 ],

@@ -17,6 +17,12 @@ class Tables(NamedTuple):
     unpriced: dict[str, np.ndarray]  # what would have been decided if no gap were bounded
     unknown: dict[str, int]  # people whose group is not known: they are in no table of the column
     moved: Mapping[str, np.ndarray] = MappingProxyType({})  # (k, 2): whom fairness moved to 0, to 1
+    people: np.ndarray | None = None  # (T, 3, 2) of everybody; None: of those of any column
+
+    @property
+    def everybody(self) -> np.ndarray:
+        """Counts ``(T, 3, 2)`` of everybody decided about, whose groups are not known too."""
+        return next(iter(self.decided.values())).sum(1) if self.people is None else self.people
 
 
 def tables_of(
@@ -36,7 +42,9 @@ def tables_of(
     made = counts.decision >= 0  # rows that were adapted to were not decided about
     round_, cell, label, decision, unpriced, n = (column[made] for column in counts)
     moved: dict[str, np.ndarray] = {}
-    found = Tables({}, {}, {}, moved)
+    found = Tables({}, {}, {}, moved, np.zeros((rounds, 3, 2), np.int64))
+    label = np.where(label < 0, 2, label)
+    np.add.at(found.everybody, (round_ - 1, label, decision), n)
     for column in columns:
         codes = {key: _code(column, groups.get(column.name)) for key, groups in cells.items()}
         group = np.array([codes[one] for one in cell.tolist()], np.int64)
@@ -44,7 +52,7 @@ def tables_of(
         found.unknown[column.name] = int(n[~known].sum())
         for tables, outcome in ((found.decided, decision), (found.unpriced, unpriced)):
             tables[column.name] = np.zeros((rounds, len(column.groups), 3, 2), np.int64)
-            place = (round_ - 1, group, np.where(label < 0, 2, label), outcome)
+            place = (round_ - 1, group, label, outcome)
             np.add.at(tables[column.name], tuple(part[known] for part in place), n[known])
         other = known & (decision != unpriced) & (unpriced >= 0)
         moved[column.name] = np.zeros((len(column.groups), 2), np.int64)

@@ -16,15 +16,19 @@ from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR, UNMEASURABLE
 from ffml.metrics.verdict import UNCLEAR as CANNOT_TELL
 
 MET, VIOLATED, UNCLEAR = "met", "violated", "too little data to tell"
+MET_SO_FAR = "met so far"  # of tasks to come it cannot be told
 UNFINISHED = "unfinished"
 NO_ALARM = "no alarm"  # which shows nothing: others have to say whether it is met
 FACT = "fact"  # of the people decided about; the rule behind it answers
-ANSWERS = (UNFINISHED, VIOLATED, UNMEASURABLE, UNCLEAR, MET, NO_ALARM, FACT)  # the first counts
-EXIT_CODES = {MET: 0, VIOLATED: 1, UNCLEAR: 3, UNMEASURABLE: 3, UNFINISHED: 3}
+# The first of these among the findings counts.
+ANSWERS = (UNFINISHED, VIOLATED, UNMEASURABLE, UNCLEAR, MET_SO_FAR, MET, NO_ALARM, FACT)
+EXIT_CODES = {MET: 0, VIOLATED: 1} | dict.fromkeys(
+    (UNCLEAR, MET_SO_FAR, UNMEASURABLE, UNFINISHED), 3
+)
 ANSWER_OF = {
     KEPT: MET,
     NOT_KEPT: VIOLATED,
-    SO_FAR: UNCLEAR,
+    SO_FAR: MET_SO_FAR,
     CANNOT_TELL: UNCLEAR,
     UNMEASURABLE: UNMEASURABLE,
 }
@@ -53,7 +57,9 @@ class Limits(NamedTuple):
         """Refuse limits that are out of range, or that need labels where there are none."""
         for name, limit in self._replace(notion=None)._asdict().items():
             if limit is not None and not 0 <= limit <= 1:
-                raise FFMLError(f"--{name.replace('_', '-')} must be between 0 and 1, got {limit}")
+                hint = "0.05 is 5 points" if name in ("max_gap", "max_violation") else "0.8 is 80 %"
+                option = f"--{name.replace('_', '-')}"
+                raise FFMLError(f"{option} must be between 0 and 1, got {limit}; {hint}")
         if self.notion is not None and self.max_gap is self.min_ratio is None:
             raise FFMLError(
                 "--notion says whom --max-gap and --min-ratio compare; give one of these too"
@@ -96,9 +102,9 @@ def check(
     """Compare everybody that a run has decided about with what is asked; see `metrics.verdict`.
 
     Of each thing asked there are the fact among the people decided, the answer for the rule behind
-    it (met, violated, too little data to tell), and the alarm, which stays right however often one
-    looks. Of several groups and columns the largest difference of any two answers. The first
-    finding says how many rounds there are.
+    it (met, met so far, violated, too little data to tell), and the alarm, which stays right
+    however often one looks. Of several groups and columns the largest difference of any two
+    answers. The first finding says how many rounds there are.
 
     Args:
         run: what happened.
@@ -128,9 +134,7 @@ def check(
             )
     findings = [_rounds_finding(run, allow_unfinished)]
     if asked:
-        own = {notion for notion, bound in asked if (notion, bound) in run.asked}
-        raised = [alarm for alarm in run.raised if alarm["notion"] in own]
-        findings += findings_of(run, asked, run.tasks, raised=raised)
+        findings += findings_of(run, asked, run.tasks, raised=run.raised, of=run.asked)
     if max_violation is not None:
         findings.append(violation_finding(run, max_violation))
     return findings
@@ -139,6 +143,12 @@ def check(
 def verdict(findings: list[Finding]) -> str:
     """Return the answer that counts: unfinished, else violated, else unclear, else met."""
     return min((finding.answer for finding in findings), key=ANSWERS.index)
+
+
+def exit_code(findings: list[Finding], so_far: bool = False) -> int:
+    """Return what a pipeline reads; ``so_far``: what is met so far passes."""
+    told = verdict(findings)
+    return 0 if so_far and told == MET_SO_FAR else EXIT_CODES[told]
 
 
 def to_document(findings: list[Finding]) -> dict[str, Any]:
@@ -163,6 +173,7 @@ def findings_of(
     tasks: Sequence[str] | None = None,
     by_task: bool = True,
     raised: Sequence[Mapping[str, Any]] = (),
+    of: Asked | None = None,
 ) -> list[Finding]:
     """Return the fact, the rule and the alarm of everything asked, of everybody decided about.
 
@@ -172,6 +183,7 @@ def findings_of(
         tasks: the rounds' names, to be said beside their numbers.
         by_task: False: all rows are one population.
         raised: alarms of what was asked before, which stand.
+        of: what that was; None: the same.
     """
     found = answer(
         run.tables,
@@ -181,6 +193,8 @@ def findings_of(
         favourable=run.favourable,
         by_task=by_task,
         raised=raised,
+        of=of,
+        everybody=run.counts.everybody,
     )
     return [one for notion in found["notions"] for one in notion_findings(found, notion)]
 

@@ -98,12 +98,12 @@ class RunRecord(NamedTuple):
     @property
     def judged(self) -> int:
         """How many tasks have people decided about."""
-        return int(next(iter(self.tables.values())).any((1, 2, 3)).sum())
+        return int(self.counts.everybody.any((1, 2)).sum())
 
     @property
     def notes(self) -> list[str]:
         """What a person should know."""
-        missing = int(next(iter(self.tables.values()))[:, :, 2].sum())
+        missing = int(self.counts.everybody[:, 2].sum())
         said = [f"labels of {missing:,} people are not there yet"] if missing else []
         return said + [
             f"the {name} of {people:,} people is not known, so that no rate has them"

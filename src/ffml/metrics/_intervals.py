@@ -122,17 +122,32 @@ def _likeness(influence: np.ndarray, tasks: float, total: float, chance: float) 
     return float(max(near, far.max(where=seen, initial=1.0)))
 
 
-def square_bounds(mean: float, chance: float, tasks: Spread, tail: float) -> tuple[float, float]:
+def square_bounds(
+    mean: float, chance: float, signed: float, tasks: Spread, tail: float
+) -> tuple[float, float]:
     """Return between which ends a mean squared gap lies, chance taken out.
 
     The mean of the raw squares, ``mean + chance``, spreads as χ² with as many degrees of freedom as
-    there are independent tasks, or less where gaps have one sign. Squares that show less than
-    chance do not show that there is no gap: prices may have been found on the very people judged.
+    there are independent tasks, or less where gaps have one sign. There the upper end is nearer:
+    the square of the mean gap's own end, plus the most that gaps may vary around it. Squares that
+    show less than chance do not show that there is no gap: prices may have been found on the very
+    people judged.
+
+    Args:
+        mean: of the squares, without chance.
+        chance: what it adds to them.
+        signed: the mean of the gaps themselves.
+        tasks: how far that may be off.
+        tail: chance that the truth lies beyond one of the ends.
     """
     from scipy import special
 
     if not tasks.enough:
         return np.nan, np.nan
-    low = (mean + chance) * tasks.tasks / special.chdtri(tasks.tasks, tail) - chance
-    high = (max(mean, 0.0) + chance) * tasks.tasks / special.chdtri(tasks.tasks, 1 - tail) - chance
-    return float(min(low, mean)), float(high)
+    count, raw = tasks.tasks, mean + chance
+    low = raw * count / special.chdtri(count, tail) - chance
+    high = max(raw, chance) * count / special.chdtri(count, 1 - tail) - chance
+    varies = max((raw - signed**2) * count / (count - 1), chance)
+    varies = varies * (count - 1) / special.chdtri(count - 1, 1 - tail) - chance
+    end = abs(signed) - special.stdtrit(tasks.freedom, tail) * tasks.error
+    return float(min(low, mean)), float(min(high, end**2 + max(varies, 0.0)))

@@ -13,10 +13,11 @@ import numpy as np
 
 from ffml.metrics._gaps import NOTIONS, pairs
 from ffml.metrics._statistics import Compared, PooledRatio, compared
+from ffml.metrics._typical import WithinRatio
+from ffml.metrics.facts import MIN_PEOPLE
 
 TAIL = 0.025
 KINDS = ("pooled", "by_people", "long_run", "typical")
-LARGE = 200  # people of each group, from which on a task's gap is to be kept by the task itself
 
 
 def measures(
@@ -32,20 +33,57 @@ def measures(
         by_task: False: all rows are one population, and there are no tasks to come.
 
     Returns:
-        `KINDS`, ``large`` (the typical gap of large tasks) and ``ratio``: each a value, ``low`` and
-        ``high``; what is weighed by people also has them ``so_far``.
+        `KINDS`, ``large`` (the typical gap in tasks with `MIN_PEOPLE` of each group; of two groups
+        that seldom meet in these, in all tasks), ``ratio`` (of all people) and ``within`` (the
+        same in tasks, as ``large``): each a value, ``low`` and ``high``; what is weighed by people
+        also has them ``so_far``, with the two groups that are ``widest`` apart then, and ``pooled``
+        and ``ratio`` those of the ``newest`` task alone, if it is as large. ``untold``: in how many
+        comparisons large tasks do not tell.
     """
     found, tail = compared(tables, names, notion), TAIL / max(count, 1)
-    large = compared(tables * (tables.sum((2, 3), keepdims=True) >= LARGE), names, notion)
-    result = {
+    result: dict[str, Any] = {
         kind: _largest(found, kind, names) | _ends(found, kind, tail, by_task) for kind in KINDS
     }
-    result["large"] = _largest(large, "typical", names) | _ends(large, "typical", tail, True)
-    values = [one.ratio.value for one in found if np.isfinite(one.ratio.value)]
-    result["ratio"] = {"value": min(values, default=np.nan)} | _ends(found, "ratio", tail, by_task)
+    result["ratio"] = {"value": _lowest(found, "ratio")} | _ends(found, "ratio", tail, by_task)
     for kind in ("pooled", "by_people", "ratio"):
-        result[kind]["so_far"] = _ends(found, kind, tail, False)
+        widest = _widest(found, kind, tables, names, notion)
+        result[kind]["so_far"] = _ends(found, kind, tail, False) | {"widest": widest}
+    enough = tables * (tables.sum((2, 3), keepdims=True) >= MIN_PEOPLE)
+    result |= _by_size(found, compared(enough, names, notion), names, tail)
+    newest = compared(enough[_last(tables)], names, notion)
+    for kind in ("pooled", "ratio"):
+        result[kind]["newest"] = _ends(newest, kind, tail, False)
     return result
+
+
+def _last(tables: np.ndarray) -> slice:
+    """Find the newest task in which somebody was decided about; nothing where there is none."""
+    decided = np.flatnonzero(tables.any((1, 2, 3)))
+    return slice(decided[-1], decided[-1] + 1) if len(decided) else slice(0, 0)
+
+
+def _by_size(
+    found: Sequence[Compared], large: Sequence[Compared], names: Sequence[str], tail: float
+) -> dict[str, Any]:
+    """Return gap and ratio within tasks: of any two groups in large ones, if these can tell."""
+    told = [_tells(one, among) for one, among in zip(large, found, strict=True)]
+    size = [one if enough else among for one, among, enough in zip(large, found, told, strict=True)]
+    result: dict[str, Any] = {"untold": len(told) - sum(told)}
+    result["large"] = _largest(size, "typical", names) | _ends(size, "typical", tail, True)
+    values = (_lowest(size, "within"), _lowest(found, "within"))
+    result["within"] = {"value": float(np.fmin(*values))} | _ends(size, "within", tail, True)
+    return result
+
+
+def _tells(large: Compared, among: Compared) -> bool:
+    """Tell whether large tasks are enough, and not a small part of what all of them show."""
+    return large.typical.spread.enough and large.typical.weight >= among.typical.weight / 2
+
+
+def _lowest(found: Sequence[Compared], kind: str) -> float:
+    """Return the smallest ratio; NaN where none is known."""
+    values = [getattr(one, kind).value for one in found]
+    return min((value for value in values if np.isfinite(value)), default=np.nan)
 
 
 def _largest(found: Sequence[Compared], kind: str, names: Sequence[str]) -> dict[str, Any]:
@@ -67,15 +105,31 @@ def _ends(found: Sequence[Compared], kind: str, tail: float, to_come: bool) -> d
     low = max(largest(_apart(part, tail, to_come)[0] for part in parts), 0.0)
     high = float(np.max(each)) if each else np.nan  # NaN where one of them cannot be told
     ends = {"low": low, "high": min(high, 1.0)}
-    return {"low": 1 - ends["high"], "high": 1 - low} if kind == "ratio" else ends
+    return {"low": 1 - ends["high"], "high": 1 - low} if kind in ("ratio", "within") else ends
+
+
+def _widest(
+    found: Sequence[Compared], kind: str, tables: np.ndarray, names: Sequence[str], notion: str
+) -> list[list[Any]]:
+    """Return the two groups whose upper end is the largest, each with its number of people."""
+    parts = [getattr(one, kind) for one in found]
+    ends = [_apart(p, TAIL, False)[1] if np.isfinite(p.value) else np.nan for p in parts]
+    if not np.isfinite(ends).any():
+        return []
+    both = pairs(len(names))
+    label, at = divmod(int(np.nanargmax(ends)), len(both[0]))
+    counts = tables.sum((0, 3))  # (k, label)
+    of = NOTIONS[notion][label]
+    people = counts.sum(1) if of is None else counts[:, of]
+    return [[names[part[at]], int(people[part[at]])] for part in both]
 
 
 def _apart(part: Any, tail: float, to_come: bool) -> tuple[float, float]:
     """Return how far apart two groups are, at least and at most, whichever is ahead."""
     low, high = part.ends(tail, to_come)
-    if isinstance(part, PooledRatio):
+    if isinstance(part, PooledRatio | WithinRatio):
         return 1 - high, 1 - low
-    return max(low, -high), max(-low, high)
+    return max(low, -high), max(-low, high) + 0.0  # not -0.0
 
 
 def num_comparisons(num_groups: int, notion: str) -> int:

@@ -15,60 +15,23 @@ from ffml.metrics._gaps import (
     long_run_weights,
     round_gaps,
     side_counts,
-    typical_weights,
 )
-from ffml.metrics._intervals import (
-    NOTHING,
-    TAIL,
-    Estimate,
-    Spread,
-    estimate,
-    spread,
-    square_bounds,
-)
-
-
-class Typical(NamedTuple):
-    """The root of the mean squared gap, chance taken out."""
-
-    square: float
-    chance: float  # what chance adds to the square
-    spread: Spread
-
-    @property
-    def value(self) -> float:
-        """The gap; 0 where squares show less than chance."""
-        return float(np.sqrt(np.maximum(self.square, 0)))
-
-    def ends(self, tail: float, to_come: bool = True) -> tuple[float, float]:
-        """Return an interval, NaN where too few tasks can tell; always of tasks to come."""
-        ends = square_bounds(self.square, self.chance, self.spread, tail)
-        low, high = np.sqrt(np.maximum(ends, 0)).tolist()
-        return low, high
-
-
-class PooledRatio(NamedTuple):
-    """The lower rate over the higher, of all people."""
-
-    value: float
-    log: Estimate  # of one rate over the other
-
-    def ends(self, tail: float, to_come: bool = True) -> tuple[float, float]:
-        """Return an interval that holds the value; see `Estimate.ends`."""
-        low, high = np.exp(self.log.ends(tail, to_come)).tolist()
-        low, high = min(low, 1 / high), min(high, 1 / low, 1.0)
-        return (min(low, self.value), max(high, self.value)) if low == low else (low, high)
+from ffml.metrics._intervals import NOTHING, TAIL, Estimate, estimate
+from ffml.metrics._pooled import PooledGap, PooledRatio, pooled_gap, pooled_ratio
+from ffml.metrics._typical import Typical, WithinRatio, typical
+from ffml.metrics.rates import divide
 
 
 class Compared(NamedTuple):
     """What is known of two groups over many rounds."""
 
     name: str  # "M against F", and the label where rows of one label are compared
-    pooled: Estimate  # difference of the rates of all people: a fact; its interval is not
+    pooled: PooledGap  # difference of the rates of all people: a fact; its interval is not
     typical: Typical  # the size within a round
     long_run: Estimate  # mean of the signed gaps within rounds: opposite ones cancel
     by_people: Estimate  # the same, each round weighed by its people
     ratio: PooledRatio
+    within: WithinRatio  # the ratio within a round
     rounds: int  # in how many rounds both have two people or more
 
 
@@ -154,76 +117,48 @@ def compared(tables: np.ndarray, group_names: Sequence[str] | None, notion: str)
     for name, label, place in comparisons(tables.shape[1], group_names, notion):
         selected, sizes = (part[..., place] for part in side_counts(tables, label))  # (2, T)
         gaps = RoundGaps(*(part[:, place] for part in round_gaps(tables, label)))
-        rate = (selected.sum() + 1) / (sizes.sum() + 2)
-        both = (sizes.sum(1) > 0).all()
+        size = typical(gaps, divide(selected, sizes).mean(0))
         found.append(
             Compared(
                 name,
-                pooled=_pooled(selected, sizes) if both else NOTHING,
-                typical=_typical(gaps),
-                long_run=_mean(gaps, long_run_weights, rate),
-                by_people=_mean(gaps, lambda rows: rows, rate),
-                ratio=_ratio(selected, sizes) if both else PooledRatio(np.nan, NOTHING),
+                pooled=pooled_gap(selected, sizes),
+                typical=size,
+                long_run=_mean(gaps, selected, sizes, long_run_weights),
+                by_people=_mean(gaps, selected, sizes, lambda rows: rows),
+                ratio=pooled_ratio(selected, sizes),
+                within=WithinRatio(size),
                 rounds=int(np.isfinite(gaps.square).sum()),
             )
         )
     return found
 
 
-def _pooled(selected: np.ndarray, sizes: np.ndarray) -> Estimate:
-    """Return the difference of the rates of all people."""
-    chosen, people = selected.sum(1), sizes.sum(1)
-    rates = chosen / people
-    moves = (selected - rates[:, None] * sizes) / people[:, None]
-    near = (chosen + 1) / (people + 2)  # nobody selected among few rows is still chance
-    variance = float((near * (1 - near) / (people + 2)).sum())
-    share = (sizes / people[:, None]).mean(0)
-    return estimate(float(rates[0] - rates[1]), moves[0] - moves[1], share, variance)
-
-
-def _ratio(selected: np.ndarray, sizes: np.ndarray) -> PooledRatio:
-    """Return the ratio of both rates.
-
-    Half a person more is counted as selected, and half as not, so that its logarithm is finite.
-    """
-    if not selected.any():
-        return PooledRatio(np.nan, NOTHING)
-    chosen, people = selected.sum(1) + 0.5, sizes.sum(1) + 1
-    rates = chosen / people
-    moves = (selected - rates[:, None] * sizes) / chosen[:, None]
-    share, moves = (sizes / sizes.sum(1)[:, None]).mean(0), moves[0] - moves[1]
-    variance = float((1 / chosen - 1 / people).sum())
-    log = estimate(float(np.log(rates[0] / rates[1])), moves - share * moves.sum(), share, variance)
-    exact = selected.sum(1) / sizes.sum(1)
-    return PooledRatio(float(exact.min() / exact.max()), log)
-
-
-def _mean(gaps: RoundGaps, weigh: Callable[[np.ndarray], np.ndarray], rate: float) -> Estimate:
+def _mean(
+    gaps: RoundGaps,
+    selected: np.ndarray,
+    sizes: np.ndarray,
+    weigh: Callable[[np.ndarray], np.ndarray],
+) -> Estimate:
     """Return the weighted mean of the signed gaps.
 
     Chance is that of one rate for all rounds, ``p(1-p)/e``. The rate of a round would not do: where
-    nobody is selected among few rows, it knows no chance.
+    nobody is selected among few rows, it knows no chance. That of everybody would not do either:
+    most people may be of the larger group, or in rounds of one group, and the mean rests on others.
+    So it is the rate of those on whom the mean rests, each counted by what they add to its
+    variance, or everybody's if that knows more chance.
     """
     known = np.isfinite(gaps.gap)
     if not known.any():
         return NOTHING
-    gap, rows = gaps.gap[known], gaps.rows[known]
+    gap, rows, people = gaps.gap[known], gaps.rows[known], sizes[:, known]
     share = _shares(weigh(rows))
+    adds = share**2 / people  # of each side and round, times p(1-p)
+    chosen = (adds * selected[:, known] / people).sum() / adds.sum()
+    count = adds.sum() ** 2 / (adds**2 / people).sum()  # as many people of equal weight
+    near = np.array([selected.sum() + 1, chosen * count + 1]) / [sizes.sum() + 2, count + 2]
+    variance = float((near * (1 - near)).max() * adds.sum())
     mean = float(share @ gap)
-    return estimate(mean, share * (gap - mean), share, float(share**2 @ (rate * (1 - rate) / rows)))
-
-
-def _typical(gaps: RoundGaps) -> Typical:
-    """Return the weighted mean of the squares."""
-    known = np.isfinite(gaps.square)
-    if not known.any():
-        return Typical(np.nan, np.nan, NOTHING.spread)
-    gap, square, share = (
-        part[known] for part in (gaps.gap, gaps.square, typical_weights(gaps.rows))
-    )
-    share, chance = _shares(share), gap**2 - square
-    found = spread(share * (gap - share @ gap), share, float(share**2 @ chance))
-    return Typical(float(share @ square), float(share @ chance), found)
+    return estimate(mean, share * (gap - mean), share, variance)
 
 
 def _shares(weights: np.ndarray) -> np.ndarray:

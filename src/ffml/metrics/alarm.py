@@ -26,8 +26,10 @@ Asked = Sequence[tuple[str, Bound]]  # notions with their bounds
 
 def column_alarms(
     tables: Tables, columns: Sequence[SensitiveColumn], asked: Asked
-) -> dict[tuple[str, str], list[GapAlarm]]:
-    """Return the alarms of each notion and column that can be measured.
+) -> dict[tuple[str, Bound, str], list[GapAlarm]]:
+    """Return the alarms of each notion, bound and column that can be measured.
+
+    A gap and a ratio may be asked of one notion: each has alarms of its own.
 
     Args:
         tables: column -> counts of all rounds, from the first one on.
@@ -37,7 +39,7 @@ def column_alarms(
     watched = [(n, bound) for n, bound in asked if bound is not None and n in NOTIONS]
     count = sum(len(comparisons(len(c.groups), None, n)) for n, _ in watched for c in columns)
     return {
-        (notion, column.name): gap_alarms(
+        (notion, bound, column.name): gap_alarms(
             tables[column.name], bound, column.groups, notion, FALSE_ALARMS, count
         )
         for notion, bound in watched
@@ -52,8 +54,9 @@ def can_be_measured(tables: np.ndarray, notion: str) -> bool:
 
 
 def notion_alarm(
-    found: Mapping[tuple[str, str], Sequence[GapAlarm]],
+    found: Mapping[tuple[str, Bound, str], Sequence[GapAlarm]],
     notion: str,
+    bound: Bound,
     tasks: Sequence[str],
     raised: Iterable[Mapping[str, Any]] = (),
 ) -> dict[str, Any] | None:
@@ -62,13 +65,19 @@ def notion_alarm(
     Args:
         found: see `column_alarms`.
         notion: which of them.
+        bound: what was asked of it.
         tasks: names of the rounds.
-        raised: alarms of earlier looks. The first that was raised stands.
+        raised: alarms of earlier looks at what was asked. The first that was raised stands.
     """
     earlier = [one for one in raised if one["notion"] == notion and one["round"] is not None]
     if earlier:
         return dict(min(earlier, key=lambda one: one["round"]))
-    alarms = [(c, one) for (n, c), several in found.items() if n == notion for one in several]
+    alarms = [
+        (column, one)
+        for (*asked, column), several in found.items()
+        if asked == [notion, bound]
+        for one in several
+    ]
     if not alarms:
         return None
     column, alarm = max(alarms, key=lambda pair: (_raised(pair[1]), pair[1].log_largest))
@@ -120,7 +129,7 @@ def alarm_sentence(found: Mapping[str, Any], bound: str) -> str:
             f" most {evidence} ({whom}), and an alarm takes {needed}."
         )
     above = whom.replace(" against ", " above " if found["higher"] else " below ", 1)
-    return (
-        f"Alarm in round {found['round']} ({found['task']}): up to then some task broke {bound}"
-        f" ({above}; evidence {evidence}, an alarm takes {needed}), and it stands."
-    )
+    when = f"Alarm in round {found['round']} ({found['task']}): up to then some task broke {bound}"
+    if not found["task"]:
+        when = f"Alarm: among these people {bound} were broken by more than chance"
+    return f"{when} ({above}; evidence {evidence}, an alarm takes {needed}), and it stands."

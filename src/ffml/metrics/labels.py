@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ffml.metrics._gaps import pairs
 from ffml.metrics._statistics import compared
 from ffml.metrics.phrases import decided
 from ffml.metrics.rates import UNKNOWN
@@ -24,7 +25,7 @@ MIN_LABELS = 20  # fewer tell little about who gets a label
 SELECTIVE = 0.1  # labels are selective if one decision has less than this part of the other's share
 NO_LABELS = "no labels yet"
 SELECTIVE_WORDS = "labels depend on the decision"
-SELECTED_WORDS = "whose labels are known was selected before"
+SELECTED_WORDS = "people with a label were selected before"
 UNMEASURABLE_WORDS = (SELECTIVE_WORDS, SELECTED_WORDS)
 APART = 0.1  # gap between shares with a label, from which on labels may be selected
 SURE = 4.0  # and as many standard errors
@@ -101,10 +102,11 @@ def selection(
         (column, names, counts[some].sum(2)),
         ("decision", ["0", "1"], counts[some].sum(1)),
     ):
-        for one in compared(part[:, :, None], own, "demographic-parity") if some.any() else ():
+        every = compared(part[:, :, None], own, "demographic-parity") if some.any() else ()
+        for one, i, j in zip(every, *pairs(part.shape[1]), strict=False):
             gap, error = one.by_people.value, one.by_people.chance
             if abs(gap) >= max(APART, SURE * error):  # NaN is not
-                first, _, second = one.name.partition(" against ")
+                first, second = ((str(n) if own is None else own[n]) for n in (j, i))
                 higher, lower = (first, second) if gap > 0 else (second, first)
                 found.append(Selection(by, higher, lower, abs(gap)))
     return max(found, key=lambda one: one.gap, default=None)

@@ -8,6 +8,7 @@ from ffml.base import Ratio
 from ffml.metrics._gaps import NOTIONS
 
 UNDEFINED = "–"
+SHORT = 4  # letters: "red" and "bed" are no participles
 _YES = {"1", "1.0", "yes", "y", "true", "t"}
 
 
@@ -16,8 +17,13 @@ def favourable_words(label: str | None, positive: str | None = None) -> str:
 
     >>> favourable_words("approved", "yes"), favourable_words("default", "0")
     ('approved', 'default = 0')
+    >>> favourable_words("Outcome", "Hired"), favourable_words("colour", "red")
+    ('hired', 'colour = red')
     """
-    plain = positive is None or str(positive).lower() in _YES
+    value = str(positive)
+    if value.isalpha() and value.lower().endswith("ed") and len(value) > SHORT:
+        return value.lower()  # says by itself what happened to people
+    plain = positive is None or value.lower() in _YES
     if not label or (plain and label in ("label", "y")):
         return ""
     return label if plain else f"{label} = {positive}"
@@ -91,8 +97,16 @@ def asked_words(notion: str, bound: float | Ratio | None) -> str:
 
 
 def limit_words(notion: Mapping[str, Any]) -> str:
-    """Write the bound alone: "5 points", or "80 %"."""
-    bound = bound_of(notion)
+    """Write the bound of a notion alone: "5 points", or "80 %"."""
+    return points_words(bound_of(notion))
+
+
+def points_words(bound: float | Ratio | None) -> str:
+    """Write a bound alone.
+
+    >>> points_words(0.05), points_words(0.01), points_words(Ratio(0.8))
+    ('5 points', '1 point', '80 %')
+    """
     if isinstance(bound, Ratio):
         return f"{100 * bound.least:g} %"
     points = f"{100 * (bound or 0.0):g}"
@@ -108,6 +122,15 @@ def hundred(rate: float | None) -> str:
     return f"{100 * rate:.1f} of 100" if known(rate) else UNDEFINED
 
 
+def group_words(group: str, column: str) -> str:
+    """Name a group so that it can be read alone: a bare number with its column.
+
+    >>> group_words("men", "sex"), group_words("1", "sex")
+    ('men', 'with sex 1')
+    """
+    return f"with {column} {group}" if group.replace(".", "", 1).isdigit() else group
+
+
 def percent(value: float) -> str:
     """Write a probability; one that is not quite 0 or 1 does not look as if it were.
 
@@ -119,13 +142,21 @@ def percent(value: float) -> str:
     return "over 99 %" if value > 0.995 else f"{100 * value:.0f} %"
 
 
-def in_points(value: float | None) -> str:
+def in_points(value: float | None, bound: float | None = None) -> str:
     """Write a gap in percentage points.
 
-    >>> in_points(0.0712), in_points(float("nan"))
-    ('7.1', '–')
+    Args:
+        value: the gap.
+        bound: what it stands beside; a gap that is not the bound does not look as if it were.
+
+    >>> in_points(0.0712), in_points(float("nan")), in_points(0.05004, 0.05), in_points(-0.0001)
+    ('7.1', '–', '5.004', '0.0')
     """
-    return f"{100 * value:.1f}".replace("-", "−") if known(value) else UNDEFINED
+    if not known(value):
+        return UNDEFINED
+    said = [f"{round(100 * value, digits) + 0.0:.{digits}f}" for digits in range(1, 5)]
+    apart = (one for one in said if bound is None or float(one) != round(100 * bound, 4))
+    return next(apart, said[0]).replace("-", "−")
 
 
 def rate(value: float | None) -> str:

@@ -126,15 +126,15 @@ METRICS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def wilson(chosen: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's 95 % interval of a rate; NaN of nobody.
+def wilson(chosen: np.ndarray, people: np.ndarray, z: float = Z) -> tuple[np.ndarray, np.ndarray]:
+    """Return Wilson's interval of a rate, of 95 % unless ``z`` says otherwise; NaN of nobody.
 
     >>> low, high = wilson(np.array([50]), np.array([100]))
     >>> low.round(2).tolist(), high.round(2).tolist()
     ([0.4], [0.6])
     """
     people = np.where(people > 0, people, np.nan)
-    rate, weight = chosen / people, Z**2 / people
+    rate, weight = chosen / people, z**2 / people
     middle = (rate + weight / 2) / (1 + weight)
     reach = np.sqrt(rate * (1 - rate) * weight + weight**2 / 4) / (1 + weight)
     return middle - reach, middle + reach

@@ -7,17 +7,18 @@ For a notion and its bound there are three times:
   people pooled. The rule behind it has two intervals. One is about more people of the tasks that
   were, pooled and, where people of different groups meet within tasks, within tasks: chance alone,
   so that any number of tasks will do. The other is about tasks to come: of the pooled, the long-run
-  and the typical gap. It needs several tasks that do not merely go on as the one before;
+  and the typical gap. It needs several tasks that do not merely go on as the one before, and a
+  newest one whose own interval does not lie wholly beyond the bound;
 - *ever*: the alarm, that some period broke the bound. Once raised it stands.
 
 The verdict follows, the first that applies:
 
 - **not kept**: the alarm was raised, or one of the two intervals lies wholly beyond the bound;
 - **cannot be measured**: it needs labels, and these are of selected people;
-- **kept**: the fact is within the bound, and so is all of the interval about tasks to come;
-- **kept so far**: the fact is within the bound, and so is all of the interval about more people of
-  these tasks; of those to come it cannot be told. A typical gap without an interval is within the
-  bound as well;
+- **kept**: the fact and the typical gap are within the bound, and so is all of the interval about
+  tasks to come;
+- **kept so far**: the fact and the typical gap are within the bound, and so is all of the interval
+  about more people of these tasks; of those to come it cannot be told;
 - **cannot be told yet**: all else.
 """
 
@@ -44,7 +45,7 @@ class Evidence(NamedTuple):
     fact: float  # how far it is among the people decided about
     so_far: Interval  # the rule, with more people of the tasks that were
     to_come: Interval  # the rule, in tasks to come
-    typical: float  # the typical gap where it has no interval
+    typical: float  # the typical gap within tasks, of opposite signs as well; 0 if none is judged
     alarm: bool  # some period was further than allowed
     measurable: bool = True  # False: labels depend on the decision
 
@@ -63,22 +64,32 @@ def verdict(found: Evidence) -> str:
         return NOT_KEPT
     if not found.measurable:
         return UNMEASURABLE
-    if not found.fact <= most:  # NaN is not
+    if not math.isfinite(found.fact) or is_beyond(max(found.fact, found.typical), most):
         return UNCLEAR
     if found.to_come.high <= most:
         return KEPT
-    return SO_FAR if max(found.so_far.high, found.typical) <= most else UNCLEAR
+    return SO_FAR if found.so_far.high <= most else UNCLEAR
+
+
+def is_beyond(apart: float, most: float) -> bool:
+    """Tell whether rates are further apart than allowed, whatever floating point makes of a tie.
+
+    >>> is_beyond(0.55 - 0.5, 0.05), is_beyond(0.0501, 0.05)
+    (False, True)
+    """
+    return apart > most + 1e-9
 
 
 def more_people(most: float, value: float, high: float, people: int) -> int | None:
     """Estimate how many more people would tell, if all stays as it is; None: no number would.
 
-    The reach of an interval shrinks with the root of the number of people.
+    The reach of an interval shrinks with the root of the number of people. It is an estimate, of
+    which two digits are said.
 
-    >>> more_people(0.05, 0.03, 0.07, 1000)
-    3000
+    >>> more_people(0.05, 0.03, 0.07, 1000), more_people(0.05, 0.03, 0.0707, 1000)
+    (3000, 3100)
     """
     if not math.isfinite(high) or high <= most or value >= most:
         return None
     more = people * (((high - value) / (most - value)) ** 2 - 1)
-    return round(more) if more < MOST_TIMES * people else None
+    return int(float(f"{more:.2g}")) if more < MOST_TIMES * people else None

@@ -8,11 +8,12 @@ from typing import Any
 
 from ffml.base import Ratio
 from ffml.metrics._gaps import NOTIONS
-from ffml.metrics._intervals import MIN_TASKS
+from ffml.metrics._rule_words import NOBODY, rule_sentence
 from ffml.metrics.alarm import alarm_sentence
 from ffml.metrics.phrases import (
     asked_words,
     bound_of,
+    group_words,
     hundred,
     in_points,
     known,
@@ -20,7 +21,9 @@ from ffml.metrics.phrases import (
     were_decided,
     whom_words,
 )
-from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR, WORST_FIRST
+from ffml.metrics.verdict import WORST_FIRST
+
+_NO_RATIO = "no rate is above 0, so that there is no ratio"
 
 
 def sentences(answer: Mapping[str, Any], free: Mapping[str, Any] | None = None) -> list[str]:
@@ -53,16 +56,24 @@ def verdict_sentences(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> l
     return said
 
 
-def rates_words(fact: Mapping[str, Any], favourable: str) -> str:
-    """Write the rates of a column's groups, of many the highest and the lowest."""
+def rates_words(fact: Mapping[str, Any], favourable: str, outcome: str | None = None) -> str:
+    """Write the rates of a column's groups, of many the highest and the lowest.
+
+    Args:
+        fact: see `ffml.metrics.facts.fact`.
+        favourable: the favourable decision.
+        outcome: the favourable label, if it is called otherwise.
+    """
     rated = sorted(
         (group for group in fact["groups"] if known(group["rate"])), key=lambda g: -g["rate"]
     )
-    among = whom_words(fact["label"], favourable)
+    among = whom_words(fact["label"], favourable if outcome is None else outcome)
     if not rated:
         return f"by {fact['column']}, nobody{among} was decided about"
     ends = [rated[0], rated[-1]] if len(rated) > 1 else rated
-    each = " and ".join(f"{hundred(group['rate'])} {group['group']}" for group in ends)
+    each = " and ".join(
+        f"{hundred(one['rate'])} {group_words(one['group'], fact['column'])}" for one in ends
+    )
     which = f", the highest and the lowest of {len(rated)} groups" if len(rated) > 2 else ""
     return f"{each}{among} {were_decided(favourable)} (by {fact['column']}{which})"
 
@@ -71,11 +82,14 @@ def apart_words(fact: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
     """Say how far apart the rates are, and what was allowed."""
     bound = bound_of(notion)
     if not known(fact["gap"]):
-        return "only one group has people"
-    apart = f"{in_points(fact['gap'])} points apart"
+        return NOBODY
     if isinstance(bound, Ratio):
-        ratio = f"{in_points(fact['ratio'])} %" if known(fact["ratio"]) else "no share"
-        return f"the lowest rate is {ratio} of the highest, you asked for {100 * bound.least:g} %"
+        share = in_points(fact["ratio"], bound.least)
+        asked = f"you asked for {100 * bound.least:g} %"
+        if not known(fact["ratio"]):
+            return f"{_NO_RATIO}; {asked}"
+        return f"the lowest rate is {share} % of the highest, {asked}"
+    apart = f"{in_points(fact['gap'], bound)} points apart"
     return apart if bound is None else f"{apart}, you allowed {100 * bound:g}"
 
 
@@ -87,85 +101,8 @@ def fact_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
     so_far = f"Of {_people(people)} decided so far"
     if labels:
         so_far = f"Of the {answer['labelled']:,} with a label among {_people(people)} decided"
-    return f"{so_far}, {rates_words(fact, answer['favourable'])}: {apart_words(fact, notion)}."
-
-
-def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
-    """Say of the rule behind the fact: kept, kept so far, not kept, or what can be told."""
-    verdict, limit, rule = notion["verdict"], limit_words(notion), notion["rule"]
-    here = f"with more people of {'these tasks' if answer['by_task'] else 'the same kind'}"
-    if verdict == NOT_KEPT:
-        return f"Not kept: {_why_not(notion, here)}."
-    if verdict == KEPT:
-        whose = "in these tasks and in those to come" if answer["by_task"] else here
-        return f"Kept: {whose}, {_within(notion, rule)}."
-    if verdict == SO_FAR:
-        more = rule["more_people"]
-        why = f"about {more:,} more people would tell" if more else ""
-        why = why if known(rule["high"]) else _TAKES_TASKS
-        told = f"Kept so far: {here}, {_within(notion, rule['so_far'])}"
-        return f"{told}; of tasks to come it cannot be told yet{f' ({why})' if why else ''}."
-    why = _why_unclear(notion, rule["so_far"], f"{here}, ", _is_beyond(notion))
-    return f"Whether the rule behind it keeps {limit} {verdict}: {why}."
-
-
-_TAKES_TASKS = (
-    f"that takes {MIN_TASKS} tasks or more that do not go on like the one before, none with most of"
-    " the people"
-)
-
-
-def _within(notion: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
-    high = interval["high"]
-    if notion.get("min_ratio") is not None:
-        said = f"the lowest rate is at least {in_points(1 - high)} % of the highest"
-    else:
-        said = f"the gap is within {in_points(high)} points"
-    return f"{said} with 95 % confidence"
-
-
-def _why_not(notion: Mapping[str, Any], here: str) -> str:
-    """Name the first ground that there is."""
-    rule, by_ratio = notion["rule"], notion.get("min_ratio") is not None
-    most = 1 - notion["min_ratio"] if by_ratio else notion["max_gap"]
-    for low, whose in ((rule["so_far"]["low"], here), (rule["low"], "in tasks to come")):
-        if known(low) and low > most:
-            gap = f"the gap is at least {in_points(low)} points"
-            ratio = f"the lowest rate is at most {in_points(1 - low)} % of the highest"
-            return f"{whose}, {ratio if by_ratio else gap} with 95 % confidence"
-    return "the alarm was raised"
-
-
-def _is_beyond(notion: Mapping[str, Any]) -> bool:
-    """Tell whether the fact itself is beyond what was asked."""
-    fact, least = notion["fact"], notion.get("min_ratio")
-    if fact is None or not known(fact["gap"]):
-        return False
-    return bool(fact["gap"] > notion["max_gap"] if least is None else fact["ratio"] < least)
-
-
-def _why_unclear(
-    notion: Mapping[str, Any], interval: Mapping[str, Any], whose: str = "", beyond: bool = False
-) -> str:
-    """Say what can be told, and what it would take to tell more."""
-    if notion["unmeasured"]:
-        return str(notion["unmeasured"])
-    if not known(interval["high"]):
-        return _TAKES_TASKS
-    said, more = whose + _within(notion, interval), interval["more_people"]
-    if more:
-        return f"{said}; for {limit_words(notion)}, about {more:,} more people"
-    within = (
-        "; but the typical gap within tasks is larger"
-        if not beyond and _is_told(notion, interval)
-        else ""
-    )
-    return f"{'chance alone may have made the fact; ' if beyond else ''}{said}{within}"
-
-
-def _is_told(notion: Mapping[str, Any], interval: Mapping[str, Any]) -> bool:
-    least = notion.get("min_ratio")
-    return bool(interval["high"] <= (notion["max_gap"] if least is None else 1 - least))
+    rates = rates_words(fact, answer["favourable"], answer.get("outcome"))
+    return f"{so_far}, {rates}: {apart_words(fact, notion)}."
 
 
 def outcome_sentence(answer: Mapping[str, Any], free: Mapping[str, Any] | None = None) -> str:
@@ -188,6 +125,8 @@ def unknown_sentence(answer: Mapping[str, Any]) -> str:
     parts = [f"the labels of {_people(missing)}"] if missing else []
     columns = {one["column"]: one for notion in answer["notions"] for one in notion["columns"]}
     for name, column in columns.items():
+        if column.get("unknown"):
+            parts.append(f"the {name} of {_people(column['unknown'])}, who are in no rate by it")
         if column["small"]:
             parts.append(f"rates of groups too small to tell ({', '.join(column['small'])})")
         share = column["compared_share"]
@@ -231,7 +170,9 @@ def now_lines(answer: Mapping[str, Any], due: str = "") -> list[str]:
         f"{hundred(now['positive_share'])} {were_decided(favourable)}",
     ]
     for notion in now["notions"]:
-        parts += [_now_part(one, notion, favourable) for one in notion["facts"]]
+        parts += [
+            _now_part(one, notion, answer.get("outcome", favourable)) for one in notion["facts"]
+        ]
     missing = now["people"] - now["labelled"]
     if missing:
         parts.append(f"labels of {missing:,} due{f' {due}' if due else ''}")
@@ -239,17 +180,20 @@ def now_lines(answer: Mapping[str, Any], due: str = "") -> list[str]:
     return [f"{now['task']}: {'; '.join(parts)}.", *verdict_sentences(answer, worst)]
 
 
-def _now_part(fact: Mapping[str, Any], notion: Mapping[str, Any], favourable: str) -> str:
+def _now_part(fact: Mapping[str, Any], notion: Mapping[str, Any], outcome: str) -> str:
     each = ", ".join(f"{g['group']} {hundred(g['rate'])}" for g in fact["groups"])
     bound = bound_of(notion)
     if not known(fact["gap"]):
-        apart = "nobody to compare with"
+        apart = NOBODY
     elif isinstance(bound, Ratio):
-        apart = f"lowest {in_points(fact['ratio'])} % of the highest (asked {100 * bound.least:g})"
+        apart = f"lowest {in_points(fact['ratio'], bound.least)} % of the highest"
+        apart = apart if known(fact["ratio"]) else _NO_RATIO
+        apart += f" (asked {100 * bound.least:g})"
     else:
         asked = "" if bound is None else f" (asked {100 * bound:g})"
-        apart = f"gap {in_points(fact['gap'])} points{asked}"
-    return f"by {fact['column']}{whom_words(fact['label'], favourable)}: {each}, {apart}"
+        apart = f"gap {in_points(fact['gap'], bound)} points{asked}"
+    small = f", too few to tell: {', '.join(fact['small'])}" if fact["small"] else ""
+    return f"by {fact['column']}{whom_words(fact['label'], outcome)}: {each}, {apart}{small}"
 
 
 def _people(count: int) -> str:

@@ -1,0 +1,119 @@
+"""What is said of the rule behind the fact: kept, kept so far, not kept, or what can be told."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ffml.metrics._intervals import MIN_TASKS
+from ffml.metrics.phrases import in_points, known, limit_words
+from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR, is_beyond
+
+NOBODY = "nobody to compare with"
+_TAKES_TASKS = (
+    f"that takes {MIN_TASKS} tasks or more, none with most of the people and none merely like the"
+    " one before"
+)
+_TAKES_LARGE_TASKS = (
+    "opposite gaps in tasks of so few people would not show; larger tasks would tell"
+)
+
+
+def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
+    """Say of the rule behind the fact: kept, kept so far, not kept, or what can be told."""
+    verdict, limit, rule = notion["verdict"], limit_words(notion), notion["rule"]
+    here = f"with more people of {'these tasks' if answer['by_task'] else 'the same kind'}"
+    mean = "on average " if answer["by_task"] else ""  # tasks may be further apart
+    if verdict == NOT_KEPT:
+        return f"Not kept: {_why_not(notion, here)}."
+    if verdict == KEPT:
+        whose = "in these tasks and in those to come" if answer["by_task"] else here
+        return f"Kept: {whose}, {_within(notion, rule)}."
+    if verdict == SO_FAR:
+        told = f"Kept so far: {here}, {_within(notion, rule['so_far'], mean)}"
+        why = _why_not_to_come(rule, limit)
+        return f"{told}; of tasks to come it cannot be told yet{f' ({why})' if why else ''}."
+    why = _why_unclear(notion, here, mean)
+    return f"Whether the rule behind it keeps {limit} {verdict}: {why}."
+
+
+def _within(notion: Mapping[str, Any], interval: Mapping[str, Any], mean: str = "") -> str:
+    high, least = interval["high"], notion.get("min_ratio")
+    if least is not None:
+        said = f"the lowest rate is {mean}at least {in_points(1 - high, least)} % of the highest"
+    else:
+        said = f"the gap is {mean}within {in_points(high, notion['max_gap'])} points"
+    return f"{said} with 95 % confidence"
+
+
+def _why_not(notion: Mapping[str, Any], here: str) -> str:
+    """Name the first ground that there is."""
+    rule, least = notion["rule"], notion.get("min_ratio")
+    most = notion["max_gap"] if least is None else 1 - least
+    for low, whose in ((rule["so_far"]["low"], here), (rule["low"], "in tasks to come")):
+        if known(low) and low > most:
+            said = f"the gap is at least {in_points(low, most)} points"
+            if least is not None:
+                said = f"the lowest rate is at most {in_points(1 - low, least)} % of the highest"
+            return f"{whose}, {said} with 95 % confidence"
+    return "the alarm was raised"
+
+
+def _why_not_to_come(rule: Mapping[str, Any], limit: str) -> str:
+    """Say why nothing is told of tasks to come, or what it would take; empty if nobody knows."""
+    if rule.get("newest_beyond"):
+        return f"the newest task is beyond {limit}"
+    if rule.get("small_tasks"):
+        return _TAKES_LARGE_TASKS
+    if not known(rule["high"]):
+        return _TAKES_TASKS
+    more = rule["more_people"]
+    return f"about {more:,} more people would tell" if more else ""
+
+
+def _is_beyond(notion: Mapping[str, Any]) -> bool:
+    """Tell whether the fact itself is beyond what was asked."""
+    fact, least = notion["fact"], notion.get("min_ratio")
+    if fact is None or not known(fact["gap"]):
+        return False
+    if least is None:
+        return is_beyond(fact["gap"], notion["max_gap"])
+    return is_beyond(1 - fact["ratio"], 1 - least)
+
+
+def _why_unclear(notion: Mapping[str, Any], here: str, mean: str) -> str:
+    """Say what can be told, and what it would take to tell more."""
+    if notion["unmeasured"]:
+        return str(notion["unmeasured"])
+    interval = notion["rule"]["so_far"]
+    if not known(interval["high"]):
+        return NOBODY
+    said = f"{here}, {_within(notion, interval, mean)}{_widest(interval)}"
+    more = interval["more_people"]
+    if more:
+        return f"{said}; for {limit_words(notion)}, about {more:,} more people"
+    if _is_beyond(notion):
+        return f"chance alone may have made the fact; {said}"
+    return said + _typically(notion)
+
+
+def _widest(interval: Mapping[str, Any]) -> str:
+    """Name the two groups of whom least can be told; empty where there are no others.
+
+    >>> _widest({"widest": [["Asian", 806], ["Roma", 46]]})
+    ' (that far for Asian against Roma, 806 and 46 people)'
+    """
+    if not interval.get("widest"):
+        return ""
+    (first, most), (second, others) = interval["widest"]
+    return f" (that far for {first} against {second}, {most:,} and {others:,} people)"
+
+
+def _typically(notion: Mapping[str, Any]) -> str:
+    """Say that groups are typically too far apart within tasks; empty if they are not."""
+    typical, least = notion["rule"].get("typical", 0.0), notion.get("min_ratio")
+    if least is not None and is_beyond(typical, 1 - least):
+        share = in_points(1 - typical, least)
+        return f"; the ratio within tasks is estimated at {share} %"
+    if least is None and is_beyond(typical, notion["max_gap"]):
+        most = notion["max_gap"]
+        return f"; the typical gap within tasks is estimated at {in_points(typical, most)} points"
+    return ""
