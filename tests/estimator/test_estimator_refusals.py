@@ -303,8 +303,7 @@ REFUSED_BY_PREDICT = {
     ),
     "texts": (
         FRAME.assign(age="old"),
-        "column 'age' held numbers when it was fitted and now holds 'old'; correct the value or "
-        "leave it empty",
+        "column 'age' held numbers before and now holds 'old'; correct the value or leave it empty",
     ),
     "sparse": (
         sparse.coo_array(X),

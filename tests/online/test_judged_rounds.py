@@ -40,6 +40,9 @@ def test_they_are_learned_from_but_undefined(experiment):
         assert (before.task, before.n_rows) == (after.task, after.n_rows)
         np.testing.assert_array_equal(before.multipliers, after.multipliers)
         if after.round > 2:
+            table = next(iter(after.tables.values())).sum((0, 1))
+            said = f"{table.sum()} decided about, {table[1]} of them favourably>"
+            assert repr(after) == f"<Round {after.round} ({after.task}): {said}"
             assert after.metrics == pytest.approx(before.metrics, nan_ok=True)
             assert (after.n_support, after.n_validation) == (before.n_support, before.n_validation)
             continue

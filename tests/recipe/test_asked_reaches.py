@@ -1,11 +1,13 @@
 """What is asked for reaches every method that can take it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import random_task
 from playing import Player
 
-from ffml.base import Schema, SensitiveColumn
+from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.methods import METHODS
 from ffml.methods._fairlearn_refit import _bound
 from ffml.problem.classification import fair_classification
@@ -17,7 +19,7 @@ from ffml.problem.notions import (
     ratio,
 )
 from ffml.recipe.build import build_for, build_loop
-from ffml.recipe.config import RunConfig
+from ffml.recipe.config import RunConfig, check_settings
 from ffml.recipe.recipes import Recipe, known_settings
 
 SCHEMA = Schema(("a", "b", "c"), (SensitiveColumn("sex", ("M", "F")),))
@@ -55,6 +57,39 @@ def test_a_gap_reaches_every_method_that_can_take_it(method):
     if unable:
         strict, loose = (decided(method, ("evened",), max_gap=(gap,)) for gap in (0.0, 1.0))
         assert not np.array_equal(strict, loose)
+
+
+@pytest.mark.parametrize("method, wrappers", [("ffml", ()), ("ffml-exact", ("evened",))])
+def test_an_aim_is_learned_for_as_if_it_were_the_bound(method, wrappers):
+    aimed = decided(method, wrappers, max_gap=(0.5,), aim=(0.01,))
+    assert np.array_equal(aimed, decided(method, wrappers, max_gap=(0.01,)))
+    assert not np.array_equal(aimed, decided(method, wrappers, max_gap=(0.5,)))
+
+
+def test_what_is_judged_is_the_bound_and_not_the_aim():
+    config = RunConfig("", max_gap=(0.05,), aim=(0.03,))
+    built = build_for(config, SCHEMA)
+    assert [c.bound.width for c in built.problem.constraints] == [0.05]
+    assert config.asked == (("demographic-parity", 0.05),)
+    assert config.aimed == (("demographic-parity", 0.03),)
+    assert replace(config, aim=None).aimed == config.asked
+
+
+@pytest.mark.parametrize(
+    "asked, message",
+    [
+        ({"aim": (0.06,)}, "got 0.06 for 0.05"),
+        ({"aim": (-0.01,)}, "got -0.01 for 0.05"),
+        ({"aim": (float("nan"),)}, "must be finite, got nan"),
+        ({"max_gap": None, "min_ratio": (0.8,), "aim": (0.7,)}, "got 0.7 for 0.8"),
+        ({"max_gap": None, "min_ratio": (0.8,), "aim": (1.1,)}, "got 1.1 for 0.8"),
+        ({"max_gap": None, "aim": (0.03,)}, "give max_gap or min_ratio as well"),
+        ({"aim": (0.03, 0.03)}, "give one aim; got 2"),
+    ],
+)
+def test_an_aim_that_keeps_nothing_is_refused(asked, message):
+    with pytest.raises(FFMLError, match=message):
+        check_settings(RunConfig("", **asked))
 
 
 @pytest.mark.parametrize("method", ["fairlearn-dp", "fairlearn-eo"])

@@ -76,6 +76,12 @@ def test_if_all_are_alike_all_or_none_are_chosen(share, all_of_them):
     assert chosen([0.4], share) == [all_of_them]
 
 
+@pytest.mark.parametrize("share", [0.5, 0.5 - 1e-9, 0.5 + 1e-9])
+def test_if_all_or_none_are_equally_near_all_are_chosen(share):
+    """So it is while nothing was learned yet; rounding must not turn everybody away."""
+    assert chosen([0.5] * 7, share) == [True] * 7
+
+
 def test_nobody_to_choose_from():
     for people in (NOBODY, np.zeros(3)):
         assert threshold_of("approve=0.2")(LabelRates(0.5, 0.5))(people, people) == 0.5

@@ -41,6 +41,8 @@ class FairMetaClassifier(Decider):
             None asks for no fairness; only then may ``sensitive_features`` be left out.
         min_ratio: in place of ``max_gap``, whose default then does not count: what share of the
             higher rate of positive decisions the lower one is at least (0.8: four fifths).
+        aim: what to learn for, a little stricter than what is to be kept: 0.03 for a ``max_gap`` of
+            0.05. None aims at the bound itself, which chance then breaks about every other time.
         positive: the favourable label. Of two numbers it is the larger one, of no and yes it is
             yes; two other texts do not say it, and are refused where fairness is asked for.
         shots: rows of each class that an adaptation uses; of more, so many are drawn. None leaves
@@ -102,6 +104,7 @@ class FairMetaClassifier(Decider):
         notion: str | Sequence[str] = "demographic-parity",
         max_gap: float | Sequence[float] | None = 0.05,
         min_ratio: float | Sequence[float] | None = None,
+        aim: float | Sequence[float] | None = None,
         positive: Any = None,
         shots: int | None = None,
         validation_fraction: float = 0.5,
@@ -118,6 +121,7 @@ class FairMetaClassifier(Decider):
         self.notion = notion
         self.max_gap = max_gap
         self.min_ratio = min_ratio
+        self.aim = aim
         self.positive = positive
         self.shots = shots
         self.validation_fraction = validation_fraction
@@ -190,6 +194,11 @@ class FairMetaClassifier(Decider):
         from ffml.estimator._config import configure
 
         first = not self.__sklearn_is_fitted__()
+        if not first and self._newest > self._version:
+            raise FFMLError(
+                f"version {self._version} of the run decides and {self._newest} is the newest, from"
+                " which its stream goes on; promote it first (ffml promote)"
+            )
         config = configure(self.get_params(deep=False)) if first else self._config
         table = self._table(X, reset=first)
         labels = inputs.read_labels(y, len(table))
@@ -207,7 +216,7 @@ class FairMetaClassifier(Decider):
 
     @classmethod
     def from_run(cls, path: str | Path) -> Self:
-        """Return the classifier that a run on a table has come to, by its last good round.
+        """Return the classifier that a run on a table has come to: the version that decides.
 
         `partial_fit` goes on with its stream as ``ffml update`` would, and `save` into the same
         folder continues the run. Features, groups and labels are those of the run's table.

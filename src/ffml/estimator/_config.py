@@ -24,6 +24,7 @@ _PARAMETERS = {
     "notions": "notion",
     "max_gap": "max_gap",
     "min_ratio": "min_ratio",
+    "aim": "aim",
     "shots": "shots",
     "validation_fraction": "validation_fraction",
     "seed": "random_state",
@@ -40,7 +41,7 @@ def configure(parameters: Mapping[str, Any]) -> RunConfig:
     """Turn the estimator's parameters into a run's configuration, refusing what cannot work."""
     given = {name: value for name, value in parameters.items() if name != "positive"}
     given["notions"] = _names(given.pop("notion"))
-    for name in ("max_gap", "min_ratio"):
+    for name in ("max_gap", "min_ratio", "aim"):
         given[name] = _numbers(name, given[name])
     if given["min_ratio"] is not None and given["max_gap"] == _DEFAULTS["max_gap"]:
         given["max_gap"] = None
@@ -97,6 +98,7 @@ def parameters_of(config: RunConfig) -> dict[str, Any]:
         "notion": config.notions[0] if len(config.notions) == 1 else config.notions,
         "max_gap": _one(config.max_gap),
         "min_ratio": _one(config.min_ratio),
+        "aim": _one(config.aim),
         "shots": config.shots,
         "validation_fraction": config.validation_fraction,
         "settings": settings or None,

@@ -32,7 +32,8 @@ class Player(ClassifierMixin, BaseEstimator):
     _played: "list[Played]"  # rounds of its own with their people, for a ledger
     _saved: dict[str, int]  # how many of them a ledger has, by the checksum of its newest state
     _origin: str | None  # the run that it was read from
-    _version: int  # of that run
+    _version: int  # of that run, by which it decides
+    _newest: int = 0  # the run's newest version
     _data: dict[str, Any]  # what a run's config.json says of the table
     _outcomes: np.ndarray  # the two labels, the favourable one last
 
@@ -127,7 +128,7 @@ class Player(ClassifierMixin, BaseEstimator):
         self.preprocessor_, self.schema_ = preprocessor, schema
         self.rounds_: list[Round] = []
         self._played, self._saved = [], {}
-        self._origin, self._version = None, 0
+        self._origin, self._version, self._newest = None, 0, 0
         self._data = data_document(schema, outcomes, not hasattr(self, "feature_names_in_"))
 
     def _task(self, name: str, table: Any, labels: np.ndarray, sensitive_features: Any) -> Task:

@@ -53,7 +53,7 @@ def _classifier(run: Run, address: str | Path) -> tuple[dict[str, Any], dict[str
             f"{run.store.name} learned the data set '{config['data']['name']}', whose columns a "
             "classifier does not know; give the folder of a run on a table"
         )
-    record, session = run.record, run.session()
+    record, session = run.record, run.session().at(run.store.deciding)
     outcomes = _outcomes(config["data"].get("labels", {}))
     # Groups are passed beside X, not in it.
     preprocessor = replace(Preprocessor.from_json(preprocessing), groups=())
@@ -68,6 +68,7 @@ def _classifier(run: Run, address: str | Path) -> tuple[dict[str, Any], dict[str
         "n_features_in_": len(preprocessor.names),
         "state_": session.state,
         "_version": session.version,
+        "_newest": run.store.version_number,
         "_played": [],
         "_origin": str(address),
         "_saved": {_checksum(run.store): 0},

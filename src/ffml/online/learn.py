@@ -10,7 +10,7 @@ from ffml.online.decide import refuse_divergence
 from ffml.online.judge import Decided
 from ffml.online.memory import draw_tasks, padded_rows, padded_tasks, remember
 from ffml.online.state import Loop, LoopState
-from ffml.online.waiting import Waiting
+from ffml.online.waiting import Waiting, newest_labelled
 from ffml.runtime import shard_tasks
 
 
@@ -33,9 +33,10 @@ def learn_or_wait(
 
 def learn_due(loop: Loop, state: LoopState) -> tuple[LoopState, Learned]:
     """Learn from the waiting tasks whose labels are there."""
-    total = Learned(0, {})
+    total, delay = Learned(0, {}), loop.label_delay
+    newest = newest_labelled(state.waiting, state.round, delay)
     for one in state.waiting:
-        if one.is_due(state.round, loop.label_delay, loop.shots):
+        if one.is_due(state.round, delay, loop.shots, newest):
             task = one.to_learn(draws(loop.seed, one.round, FILL))
             state, learned = _learn(loop, state, task, one.round)
             total = Learned(total.iterations + learned.iterations, learned.extra)

@@ -17,7 +17,7 @@ from ffml.runtime import compiled
 from ffml.tables.scaling import RunningScaler
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Round:
     """What happened in one round: how the decision was judged, and what was learned."""
 
@@ -43,6 +43,12 @@ class Round:
     ceilings: dict[str, np.ndarray] = field(default_factory=dict)  # column -> those of DP and EO
     decided: Decided = NO_DECISION  # what was decided about whom
     extra: dict[str, float] = field(default_factory=dict)  # numbers of the method's own
+
+    def __repr__(self) -> str:
+        """Say which round it was, and how many were decided about and how."""
+        table = next(iter(self.tables.values()), np.zeros((1, 3, 2), int)).sum((0, 1))
+        decided = f"{table.sum():,} decided about, {table[1]:,} of them favourably"
+        return f"<Round {self.round} ({self.task}): {decided}>"
 
 
 def check_judging(validation_fraction: float, shots: int | None, judge_min_rows: int) -> None:

@@ -7,6 +7,7 @@ drawn by the probability that was found for them: what was believed of them is n
 nor forgotten. These labels are learned from, and never counted, kept or shown.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -45,10 +46,15 @@ class Waiting(NamedTuple):
         for_approved = (shares.if_positive or 0) > (shares.if_negative or 0)
         return shares.selective and for_approved and shares.labelled >= MIN_LABELS
 
-    def is_due(self, round_: int, delay: int, shots: int | None) -> bool:
-        """Tell whether it is time to learn from it, after the decision of a round."""
+    def is_due(self, round_: int, delay: int, shots: int | None, newest: int = 0) -> bool:
+        """Tell whether it is time to learn from it, after the decision of a round.
+
+        ``newest`` is the last round of which labels have come: if it is a later one, the labels
+        that are missing here mostly never come.
+        """
         labels = self.task.y[self.approved] if self.one_sided else self.task.y
-        return not self.learned and self.round + delay <= round_ and enough_labels(labels, shots)
+        enough = enough_labels(labels, shots, past=newest > self.round)
+        return not self.learned and self.round + delay <= round_ and enough
 
     def to_learn(self, rng: np.random.Generator) -> Task:
         """Return the rows with labels, and those refused too where labels are one-sided."""
@@ -61,16 +67,26 @@ class Waiting(NamedTuple):
         return labelled_rows(self.task._replace(y=np.where(unknown, believed, self.task.y)))
 
 
-def enough_labels(labels: np.ndarray, shots: int | None) -> bool:
+def newest_labelled(waiting: Iterable[Waiting], round_: int, delay: int) -> int:
+    """Return the last round of which labels have come; 0 if there is none."""
+    known = (w.round for w in waiting if w.round + delay <= round_ and (w.task.y >= 0).any())
+    return max(known, default=0)
+
+
+def enough_labels(labels: np.ndarray, shots: int | None, past: bool = False) -> bool:
     """Tell whether a task can be learned from: all its labels, or half of them and 2 × shots.
 
-    Where all rows are adapted to (None), it is half of them and 200.
+    Where all rows are adapted to (None), it is half of them and 200. Half is enough of a task that
+    is ``past``: labels of later ones come.
 
     >>> enough_labels(np.array([0, 1, 1, -1]), shots=1), enough_labels(np.array([0, -1]), shots=1)
     (True, False)
+    >>> enough_labels(np.array([0, -1]), shots=1, past=True)
+    True
     """
-    known, needed = int((labels >= 0).sum()), 2 * (100 if shots is None else shots)
-    return 0 < known == len(labels) or (2 * known >= len(labels) and known >= needed)
+    known = int((labels >= 0).sum())
+    half, needed = 0 < known >= len(labels) / 2, 2 * (100 if shots is None else shots)
+    return half and (past or known == len(labels) or known >= needed)
 
 
 def labelled_rows(task: Task) -> Task:

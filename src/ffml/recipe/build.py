@@ -90,11 +90,15 @@ def check_config(config: RunConfig) -> None:
 
 
 def build_for(config: RunConfig, schema: Schema) -> Built:
-    """State the problem for a stream of this schema, and build the recipe that solves it."""
+    """State the problem for a stream of this schema, and build the recipe that solves it.
+
+    The problem has the bounds that are kept, and the learner those that are aimed at.
+    """
     recipe = config.recipe
     problem = build_problem(recipe, schema, config.asked)
     features = build_features(recipe, schema)
-    described = problem if features is None else problem._replace(schema=features.schema)
+    aimed = problem if config.aim is None else build_problem(recipe, schema, config.aimed)
+    described = aimed if features is None else aimed._replace(schema=features.schema)
     return Built(problem, build_method(recipe, config.shots, config.policy)(described), features)
 
 
@@ -118,7 +122,7 @@ def shared_functions(config: RunConfig, schema: Schema) -> Built:
     )
     return _shared(
         (recipe.method, recipe.wrappers, tuple(sorted(settings.items()))),
-        (config.notions, config.max_gap, config.min_ratio, config.shots, config.policy),
+        (config.notions, config.max_gap, config.min_ratio, config.aim, config.shots, config.policy),
         schema,
         factories,
     )
@@ -128,9 +132,9 @@ def shared_functions(config: RunConfig, schema: Schema) -> Built:
 def _shared(recipe: tuple, asked: tuple, schema: Schema, factories: tuple) -> Built:
     del factories  # they belong to the key alone
     method, wrappers, settings = recipe
-    notions, max_gap, min_ratio, shots, policy = asked
     built = Recipe(method, wrappers, dict(settings))
-    config = RunConfig("", {}, notions, max_gap, min_ratio, built, shots=shots, policy=policy)
+    names = ("notions", "max_gap", "min_ratio", "aim", "shots", "policy")
+    config = RunConfig("", recipe=built, **dict(zip(names, asked, strict=True)))
     return build_for(config, schema)
 
 

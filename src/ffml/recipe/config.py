@@ -8,7 +8,7 @@ from ffml.base import FFMLError, Ratio
 from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
 from ffml.metrics import NOTIONS
-from ffml.recipe.asked import asked_bounds
+from ffml.recipe.asked import aimed_bounds, asked_bounds
 from ffml.recipe.policy import DEFAULT_POLICY, PAPERS_POLICY
 from ffml.recipe.presets import default_method, preset
 from ffml.recipe.recipes import Recipe, check_recipe, known_settings, takes_policy
@@ -27,6 +27,8 @@ class RunConfig:
             None asks for no fairness, or for a ratio.
         min_ratio: in place of ``max_gap``: what share of the higher rate of positive decisions the
             lower one is at least (0.8: the four-fifths rule).
+        aim: what to learn for, in the units of the bound and no looser: 0.03 where 0.05 is to be
+            kept, so that chance does not break it. None aims at the bound itself.
         policy: who is decided favourably: "labels" (as many as favourable labels are expected),
             "approve=0.8", "cost=5", "accuracy", "balanced", or a least probability; None leaves it
             to the method, whose scores are positive or not.
@@ -53,6 +55,7 @@ class RunConfig:
     notions: tuple[str, ...] = ("demographic-parity",)
     max_gap: tuple[float, ...] | None = (0.05,)
     min_ratio: tuple[float, ...] | None = None
+    aim: tuple[float, ...] | None = None
     recipe: Recipe = field(default_factory=Recipe)
     seed: int = 0
     rounds: int | None = None
@@ -84,6 +87,11 @@ class RunConfig:
     def asked(self) -> tuple[tuple[str, float | Ratio], ...]:
         """What was asked for: each notion with its bound, or nothing."""
         return asked_bounds(self.notions, self.max_gap, self.min_ratio)
+
+    @property
+    def aimed(self) -> tuple[tuple[str, float | Ratio], ...]:
+        """What is learned for: each notion with what is aimed at, the bound itself by default."""
+        return aimed_bounds(self.notions, self.max_gap, self.min_ratio, self.aim)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -120,6 +128,12 @@ def _check_asked(config: RunConfig) -> None:
         raise FFMLError("max_gap and min_ratio are two ways to ask for the same; give one of them")
     for notion, bound in config.asked:
         _check_bound(notion, bound)
+    for (_, bound), (_, aim) in zip(config.asked, config.aimed, strict=True):
+        if not 0 <= _largest(aim) <= _largest(bound):
+            raise FFMLError(
+                f"aim must be as strict as what is to be kept, or stricter; got {_number(aim):g} "
+                f"for {_number(bound):g}"
+            )
 
 
 def _check_bound(notion: str, bound: float | Ratio) -> None:
@@ -137,6 +151,15 @@ def _check_bound(notion: str, bound: float | Ratio) -> None:
         raise FFMLError(f"max_gap must be >= 0, got {bound:g}")
     elif bound > 1 and notion in NOTIONS:
         raise FFMLError(f"max_gap must be <= 1, got {bound:g}; 0.05 is 5 points")
+
+
+def _number(bound: float | Ratio) -> float:
+    return bound.least if isinstance(bound, Ratio) else bound
+
+
+def _largest(bound: float | Ratio) -> float:
+    """Return by how much rates may differ, as a gap or as a part of the higher one."""
+    return 1 - bound.least if isinstance(bound, Ratio) else bound
 
 
 def configure_run(

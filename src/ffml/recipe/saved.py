@@ -45,6 +45,7 @@ def config_document(experiment: Experiment, command: str) -> dict[str, Any]:
             "notions": config.notions,
             "max_gap": config.max_gap,
             "min_ratio": config.min_ratio,
+            "aim": config.aim,
             "seed": config.seed,
             "rounds": config.rounds,
             "settings": config.settings,

@@ -161,4 +161,5 @@ def _labelled(model: SavedModel, support: Source) -> Task:
         model.schema,
         sensitive=options["sensitive"],
         positive=options.get("positive"),
+        known=model.config.get("data", {}).get("labels"),
     )

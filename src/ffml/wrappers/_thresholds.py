@@ -62,13 +62,17 @@ def threshold_of(policy: str) -> Callable[[LabelRates], Threshold]:
 
 
 def _highest(scores: np.ndarray, people: np.ndarray, share: float) -> float:
-    """Return a threshold that this share of the people exceed, or as near to it as ties allow."""
+    """Return a threshold that this share of the people exceed, or as near to it as ties allow.
+
+    Where one more and one less are equally near, as for people of whom nothing is known yet, the
+    larger share is taken: rounding decides about nobody.
+    """
     if not people.sum() > 0:
         return 0.5
     values, places = np.unique(np.round(scores, DECIMALS), return_inverse=True)
     at_value = np.bincount(places, people) / people.sum()
     above = np.append(1.0, 1 - np.cumsum(at_value))  # share of people from each value on
-    cut = int(np.argmin(np.abs(above - share)))
+    cut = int(np.argmin(np.abs(above - share).round(DECIMALS)))
     step = 10.0**-DECIMALS
     bounds = np.concatenate([values[:1] - step, values, values[-1:] + step])
     return float((bounds[cut] + bounds[cut + 1]) / 2)
