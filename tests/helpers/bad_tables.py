@@ -27,12 +27,17 @@ TEN_THOUSAND = {
 ROLE_CASES = {
     "no label column": BadTable(
         csv(y=None, Y=[0, 1] * 4),
-        "there is no label column 'y'; the table has age, sex, town, Y",
+        "there is no label column 'y'; did you mean 'Y'? The table has age, sex, town, Y",
     ),
     "renamed column": BadTable(
         csv(),
         "there is no sensitive column 'sexe'; did you mean 'sex'? The table has age, sex, y, town",
         {"sensitive": "sexe"},
+    ),
+    "column in capitals": BadTable(
+        csv(),
+        "there is no sensitive column 'SEX'; did you mean 'sex'? The table has age, sex, y, town",
+        {"sensitive": "SEX"},
     ),
     "no task given": BadTable(
         csv(),
@@ -130,6 +135,11 @@ VALUES = {
         "two are needed",
         {"sensitive": ["sex", "race"], "intersect": True},
     ),
+    "a group of a combination's name": BadTable(
+        csv(sex=["B×n", "B"] * 4, race=["n", "n×n"] * 4),
+        "a group is called 'B×n', and × joins the names of groups that are crossed; rename it",
+        {"sensitive": ["sex", "race"], "intersect": True},
+    ),
     "10,000 groups": BadTable(
         csv(**TEN_THOUSAND),
         "sensitive column 'sex' has more than 50 groups ('g0', 'g1', 'g10', ...); make fewer of "
@@ -164,6 +174,15 @@ VALUES = {
         "name it as the id of the rows (--set data.id=who), or group its values; (2) column "
         "'income' holds numbers but for 'n/a!' (row 43); correct what is no number, or leave it "
         "empty",
+    ),
+    "several columns to drop": BadTable(
+        csv(**MANY, who=ID, day=[f"2024-01-{i % 28 + 1:02d} 10:{i % 60:02d}" for i in range(60)]),
+        "2 columns cannot be used as they are: (1) column 'who' has a different text in nearly "
+        "every row ('person 0', 'person 1', 'person 10', ...), like an id; drop it (--drop who), "
+        "name it as the id of the rows (--set data.id=who), or group its values; (2) column 'day' "
+        "holds dates or times ('2024-01-01 10:00', '2024-01-01 10:28', '2024-01-01 10:56', ...), "
+        "which are no inputs; drop it (--drop day), or make numbers of them, such as years of "
+        "age; to drop all of these at once: --drop who --drop day",
     ),
     "one text among numbers": BadTable(
         csv(**MANY, income=[*range(1000, 1041), "n/a!", *range(2000, 2018)]),

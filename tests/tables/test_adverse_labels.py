@@ -67,7 +67,9 @@ def test_the_favourable_value_has_its_name_everywhere(table, run_main):
     assert "warning: 'default" not in out
     new = table.drop(columns="default")
     new.to_csv("new.csv", index=False)
-    assert "of 100 decided 'default = 0'" in run_main("decide", "run", "new.csv", "--task", "4")[1]
+    said = run_main("decide", "run", "new.csv", "--task", "4")[1]
+    assert "of 100 decided 'default = 0' (decision 1)" in said
+    assert "decision 1 is 'default = 0'" in run_main("predict", "run", "new.csv")[1]
     inspected = run_main("inspect", "loans.csv", *ROLES, "--positive", "0")[1]
     share = 100 * (table.default == 0).mean()
     assert f"Label 'default': {share:.1f}% favourable (default = 0)." in inspected

@@ -144,3 +144,12 @@ def test_the_favourable_value_is_asked_for_with_the_rest(tmp_path):
     )
     given = guess_roles(open_table(tmp_path / "t.csv"), label="hired", task="day")
     assert given.guessed == {"sensitive": "race"}  # what is favourable is asked for later
+
+
+def test_tasks_are_no_groups_and_weeks_need_no_unit(tmp_path):
+    lines = [f"{i % 2},{'FM'[i % 2]},{'AB'[i % 2]},2024-W{i % 9 + 10}" for i in range(ROWS)]
+    (tmp_path / "t.csv").write_text("\n".join(["hired,sex,race,week", *lines, ""]))
+    with pytest.raises(FFMLError) as caught:
+        guess_roles(open_table(tmp_path / "t.csv"), label="hired")
+    assert "--sensitive sex, race; --task week, or --time week" in str(caught.value)
+    assert "--by" not in str(caught.value)

@@ -172,6 +172,32 @@ def test_likely_mistakes(tmp_path, case):
     assert describe(found)[-2:] == ["Likely mistakes:", f"  {message}"]
 
 
+def test_numbers_for_groups_are_a_likely_mistake_and_fill_no_page(tmp_path):
+    frame = people().assign(years=lambda f: f["hours"] % 40 + 20)
+    found = inspected(frame, tmp_path, sensitive=("sex", "years"))
+    (message,) = found.mistakes
+    assert message.startswith("sensitive column 'years' has 40 numbers for groups")
+    assert "make bands of them" in message and message.endswith("(--drop years)")
+    lines = describe(found)
+    assert max(map(len, lines)) < 300 and "  (--json lists rows by group)" in lines
+    bands = frame.assign(years=frame.years // 10)
+    assert inspected(bands, tmp_path, sensitive=("sex", "years")).mistakes == ()
+
+
+@pytest.mark.parametrize(("value", "which"), [(1, "favourable"), (0, "unfavourable")])
+def test_labels_of_those_decided_in_one_way_are_a_likely_mistake(tmp_path, value, which):
+    frame = people()
+    known = (frame.town == "Bonn") | (frame.y == value)
+    frame["y"] = frame.y.where(known).astype("Int64")
+    (message,) = inspected(frame, tmp_path).mistakes
+    assert message.startswith(
+        f"all known labels are {which} in 1 of 2 tasks (Ulm), and {(~known).sum()} people there "
+        "have none: does it depend on the decision who has one?"
+    )
+    stream = table_stream(tmp_path / "t.csv", **ROLES)
+    assert inspect(stream, label_delay=1).mistakes == ()
+
+
 def test_a_number_that_drifts_or_has_outliers_does_not_change_its_unit():
     rng = np.random.default_rng(0)
     pay = rng.lognormal(8, 1, 200)

@@ -303,10 +303,15 @@ REFUSED = {
         "'10,50', ...); drop it (--drop pay), or write its numbers with a decimal point",
     ),
     "dates as texts": (
-        lambda: pd.DataFrame({"day": [f"2024-01-{i % 60:02}" for i in range(900)]}),
-        "column 'day' holds dates, times or numbers in a form that is not read ('2024-01-00', "
-        "'2024-01-01', '2024-01-02', ...); drop it (--drop day), or write its numbers with a "
-        "decimal point",
+        lambda: pd.DataFrame({"day": [f"2024-{i % 12 + 1:02}-{i % 28 + 1:02}" for i in range(99)]}),
+        "column 'day' holds dates or times ('2024-01-01', '2024-01-05', '2024-01-09', ...), which "
+        "are no inputs; drop it (--drop day), or make numbers of them, such as years of age",
+    ),
+    "dates with times of day": (
+        lambda: pd.DataFrame({"day": [f"{i % 28 + 1}/02/2024 10:{i % 60:02}" for i in range(900)]}),
+        "column 'day' holds dates or times ('1/02/2024 10:00', '1/02/2024 10:04', '1/02/2024 10:08'"
+        ", ...), which are no inputs; drop it (--drop day), or make numbers of them, such as years "
+        "of age",
     ),
     "time": (
         lambda: pd.DataFrame({"when": [datetime.datetime(2020, 1, 1)]}),
@@ -346,18 +351,16 @@ REFUSED_LATER = {
     "width": (lambda: np.ones((1, 3)), "the array has 3 columns; at fitting there were 4"),
     "text for number": (
         lambda: FRAME.assign(age="old"),
-        "column 'age' held numbers when it was fitted and now holds 'old'; correct the value or "
-        "leave it empty",
+        "column 'age' held numbers before and now holds 'old'; correct the value or leave it empty",
     ),
     "time for number": (
         lambda: FRAME.assign(age=pd.Timestamp("2020-01-01")),
-        "column 'age' held numbers when it was fitted and now holds "
+        "column 'age' held numbers before and now holds "
         "datetime.datetime(2020, 1, 1, 0, 0); correct the value or leave it empty",
     ),
     "nested for category": (
         lambda: {name: FRAME[name] for name in FRAME} | {"town": [["a"]] * 4},
-        "column 'town' held categories when it was fitted and now holds list<item: string>; "
-        "turn it into texts",
+        "column 'town' held categories before and now holds list<item: string>; turn it into texts",
     ),
     "infinite": (
         lambda: FRAME.assign(age=np.inf),

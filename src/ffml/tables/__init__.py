@@ -20,6 +20,7 @@ from ffml.tables._later import (
 from ffml.tables._order import (
     earlier_period,
     empty_warning,
+    far_ahead,
     is_period,
     twin_period,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "describe",
     "earlier_period",
     "empty_warning",
+    "far_ahead",
     "fitting",
     "further_stream",
     "guess_roles",

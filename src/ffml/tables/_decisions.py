@@ -1,7 +1,7 @@
 """Decisions that were made by anybody, counted by task, group, label and decision."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +70,7 @@ class Decisions(NamedTuple):
     rows: int
     dropped_rows: int
     labelled_rows: int
+    label: tuple[str, str] | None = None  # its column, and the favourable value
 
 
 def read_decisions(source: Source, roles: DecisionRoles) -> Decisions:
@@ -113,7 +114,13 @@ def read_decisions(source: Source, roles: DecisionRoles) -> Decisions:
         rows=count.complete_rows,
         dropped_rows=count.rows - count.complete_rows,
         labelled_rows=count.labelled_rows,
+        label=_named(roles.label, labels),
     )
+
+
+def _named(label: str | None, codes: Mapping[str, int]) -> tuple[str, str] | None:
+    favourable = next((text for text, code in sorted(codes.items()) if code), None)
+    return None if label is None or favourable is None else (label, favourable)
 
 
 class _Count:

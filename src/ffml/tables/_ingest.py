@@ -5,8 +5,9 @@ gets them from there, task by task.
 """
 
 import itertools
+import shlex
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -69,18 +70,15 @@ class Ingest:
                 yield [piece.column(place) for piece in pieces]
 
         encoders: list[Encoder] = []
-        refusals: list[str] = []
+        refusals: dict[str, str] = {}  # column -> why
         for place, column in enumerate(self.columns):
             try:
                 with located(self._source):
                     encoders.append(column.finish(tasks(place)))
             except FFMLError as error:
-                refusals.append(str(error))
-        if len(refusals) > 1:
-            numbered = "; ".join(f"({i}) {one}" for i, one in enumerate(refusals[:MAX_TOLD], 1))
-            raise FFMLError(f"{len(refusals)} columns cannot be used as they are: {numbered}")
+                refusals[column.name] = str(error)
         if refusals:
-            raise FFMLError(refusals[0])
+            raise FFMLError(_refused(refusals))
         return Preprocessor(tuple(encoders))
 
     def _read(self) -> None:
@@ -168,3 +166,14 @@ def _ahead(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def _refused(refusals: Mapping[str, str]) -> str:
+    """Say why columns cannot be used, and how those are left out that may be, in one go."""
+    if len(refusals) == 1:
+        return next(iter(refusals.values()))
+    told = list(refusals.values())[:MAX_TOLD]
+    numbered = "; ".join(f"({i}) {one}" for i, one in enumerate(told, 1))
+    drops = [f"--drop {shlex.quote(name)}" for name, why in refusals.items() if "--drop" in why]
+    once = f"; to drop all of these at once: {' '.join(drops)}" if len(drops) > 1 else ""
+    return f"{len(refusals)} columns cannot be used as they are: {numbered}{once}"

@@ -76,6 +76,26 @@ def label_values(
     return {text: int(value == chosen) for text, value in canonical.items()}
 
 
+def known_values(
+    name: str, seen: Collection[str], known: Mapping[str, int], positive: str | None = None
+) -> dict[str, int]:
+    """Map texts of a label that a run knows, one or both; another one is refused.
+
+    >>> known_values("hired", ["YES"], {"no": 0, "yes": 1})["YES"]
+    1
+    """
+    if not known:  # a model of an earlier version does not say
+        return label_values(name, seen, positive)
+    both = {_canonical(text) for text in known}
+    if strange := sorted(text for text in seen if _canonical(text) not in both):
+        words = " and ".join(sorted(both))
+        raise FFMLError(
+            f"{name!r} of a label is {strange[0]!r}, and the run knows {words}; write it so, or "
+            "leave that row out"
+        )
+    return label_values(name, {*seen, *known}, next(text for text, one in known.items() if one))
+
+
 def needs_positive(values: Iterable[str]) -> bool:
     """Tell whether somebody must say which of the values is the favourable one.
 

@@ -1,13 +1,14 @@
 """What comes once a run has begun: further tables, and labels of people decided about before."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ffml.base import FFMLError, Schema, Task
-from ffml.tables._labels import label_values
+from ffml.tables._labels import known_values
 from ffml.tables._play import Known, TableStream
 from ffml.tables._roles import crossed, refuse_unknown
 from ffml.tables._stream import table_stream
@@ -84,8 +85,7 @@ def read_late_labels(
     texts = role_texts(table.column(label), label, "label").to_pylist()
     if None in ids:
         raise FFMLError(f"{source.name} has a label without an id; leave that row out")
-    positive = next((text for text, code in known.items() if code), None)
-    codes = label_values(label, {*texts, *known}, positive)
+    codes = known_values(label, {*texts}, known)
     values = np.array([codes[text] for text in texts], np.int32)
     return LateLabels(ids, values, _task_names(table, task, roles))
 
@@ -97,6 +97,7 @@ def labelled_task(
     *,
     sensitive: Sequence[str],
     positive: str | None = None,
+    known: Mapping[str, int] | None = None,
 ) -> Task:
     """Read all rows of a (small) table as one task, with the model's features and groups.
 
@@ -106,6 +107,7 @@ def labelled_task(
         schema: the model's schema; its label column is read, and its groups give the codes.
         sensitive: the protected columns; more than the schema has where they were crossed.
         positive: the label's value that counts as 1.
+        known: the label's texts and what they stand for; of a few rows all may have one label.
     """
     wanted = [schema.label, *sensitive, *preprocessor.names]
     if lacking := [name for name in wanted if name not in source.columns]:
@@ -120,7 +122,7 @@ def labelled_task(
     with located(source):
         x = preprocessor.transform(table.select(preprocessor.names))
     labels = role_texts(table.column(schema.label), schema.label, "label").to_pylist()
-    codes = label_values(schema.label, set(labels), positive)
+    codes = known_values(schema.label, {*labels}, known or {}, positive)
     y = np.array([codes[label] for label in labels], np.int32)
     return Task(source.name, x, y, _group_codes(table, sensitive, schema, may_be_new=False))
 
@@ -135,6 +137,11 @@ class PersonColumns(NamedTuple):
     roles: Mapping[str, Any]
 
     @property
+    def crossed(self) -> bool:
+        """Whether groups are the combinations of several columns."""
+        return len(self.schema.sensitive) < len(self.roles.get("sensitive", ()))
+
+    @property
     def names(self) -> list[str]:
         """The columns to be read."""
         return [*self.sensitive, *filter(None, (self.id, self.task))]
@@ -142,8 +149,12 @@ class PersonColumns(NamedTuple):
     def read(self, batch: pa.RecordBatch) -> "Persons":
         """Read a batch's rows; what is not known is −1 or None."""
         groups = np.full((len(batch), len(self.schema.sensitive)), -1, np.int32)
-        if self.sensitive:
+        if self.crossed and self.sensitive:
             groups = _group_codes(batch, self.sensitive, self.schema)
+        for name in () if self.crossed else self.sensitive:
+            place = [column.name for column in self.schema.sensitive].index(name)
+            own = replace(self.schema, sensitive=self.schema.sensitive[place : place + 1])
+            groups[:, place] = _group_codes(batch, (name,), own)[:, 0]
         ids = None
         if self.id is not None:
             ids = np.array(role_texts(batch.column(self.id), self.id, "id").to_pylist(), object)
@@ -161,7 +172,9 @@ class Persons(NamedTuple):
 def person_columns(source: Source, roles: Mapping[str, Any], schema: Schema) -> PersonColumns:
     """Find the columns of a further table that say who somebody is."""
     own = tuple(roles.get("sensitive", ()))
-    there = own if all(name in source.columns for name in own) else ()
+    there = tuple(name for name in own if name in source.columns)
+    if len(schema.sensitive) < len(own) > len(there):  # of a combination no part is enough
+        there = ()
     id, task = (n if (n := roles.get(p)) in source.columns else None for p in ("id", "task"))
     return PersonColumns(schema, there, id, task, roles)
 

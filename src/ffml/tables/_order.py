@@ -1,5 +1,6 @@
 """Tasks that are named by times come in the order of time, each period once and none left out."""
 
+import datetime
 import re
 from collections.abc import Iterable, Sequence
 
@@ -120,6 +121,17 @@ def earlier_period(name: str, played: Sequence[str]) -> str | None:
         return None
     moments = [(m[0], p) for p in played if (m := _all_moments([name, p], None)[1:])]
     return max(((moment, p) for moment, p in moments if moment > own[0]), default=(None, None))[1]
+
+
+def far_ahead(names: Iterable[str], today: datetime.date) -> str | None:
+    """Return a period that begins more than a year after today; bare numbers are left alone.
+
+    >>> far_ahead(["2024-05", "2042-05", "2077"], datetime.date(2024, 5, 1))
+    '2042-05'
+    """
+    latest = today + datetime.timedelta(days=366)
+    moments = ((name, _all_moments([name], None)) for name in names if not name.isdigit())
+    return next((name for name, found in moments if found and found[0].date > latest), None)
 
 
 def empty_warning(names: Sequence[str], played: Sequence[str] = ()) -> list[str]:

@@ -88,8 +88,9 @@ def check_parts(parts: Iterable[tuple[str, str | None]], columns: Sequence[str])
 def refuse_unknown(part: str, name: str, columns: Sequence[str]) -> None:
     """Refuse a column that is not there, naming the nearest one."""
     if name not in columns:
-        near = difflib.get_close_matches(name, columns, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]!r}? The" if near else "the"
+        plain = {column.casefold().replace(" ", "_"): column for column in columns}
+        near = difflib.get_close_matches(name.casefold().replace(" ", "_"), plain, n=1, cutoff=0.6)
+        hint = f"did you mean {plain[near[0]]!r}? The" if near else "the"
         shown = ", ".join(columns[:30]) + (", ..." if len(columns) > 30 else "")
         raise FFMLError(f"there is no {part} column {name!r}; {hint} table has {shown}")
 
@@ -156,7 +157,16 @@ def part_texts(batch: pa.RecordBatch, part: str, name: str, roles: Any) -> pa.Ar
 
 def crossed(columns: Sequence[pa.Array], intersect: bool) -> Sequence[pa.Array]:
     """Make one column of the combinations of all, if asked; a part that is missing leaves none."""
-    return [pc.binary_join_element_wise(*columns, CROSS)] if intersect else columns
+    if not intersect:
+        return columns
+    for values in columns:  # two combinations would have one name
+        odd = values.filter(pc.fill_null(pc.match_substring(values, CROSS), False))
+        if len(odd):
+            raise FFMLError(
+                f"a group is called {odd[0].as_py()!r}, and {CROSS} joins the names of groups that"
+                " are crossed; rename it"
+            )
+    return [pc.binary_join_element_wise(*columns, CROSS)]
 
 
 def _order(batch: pa.RecordBatch, roles: Roles) -> pa.Array | None:
@@ -178,9 +188,22 @@ def needed_columns(roles: Roles, features: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((roles.task, roles.label, *roles.sensitive, *more, *features)))
 
 
-def refuse_missing(missing: Mapping[str, int], drop_missing: bool) -> None:
-    """Refuse rows that lack the value of a part, unless they are to be left out."""
+def refuse_missing(missing: Mapping[str, int], drop_missing: bool, lives_on: bool = False) -> None:
+    """Refuse rows that lack the value of a part, unless they are to be left out.
+
+    Args:
+        missing: how many rows lack a value, by what they lack.
+        drop_missing: they are to be left out.
+        lives_on: they are for a run that goes on, which decides about people of no known group.
+    """
     lacking = [f"{count} in {where}" for where, count in missing.items() if count]
+    if lacking and lives_on and not drop_missing:
+        alone = any(where.startswith("sensitive") for where, count in missing.items() if count)
+        or_alone = ", or give such people to `ffml decide`" if alone else ""
+        raise FFMLError(
+            f"rows without a value: {', '.join(lacking)}; fill them in, or leave such rows out"
+            f"{or_alone}"
+        )
     if lacking and not drop_missing:
         raise FFMLError(
             f"rows without a value: {', '.join(lacking)}; fill them in, or leave such rows out "

@@ -1,5 +1,6 @@
 """From a table and the roles of its columns to a stream of tasks."""
 
+import difflib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -92,7 +93,7 @@ def table_stream(
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(source.fingerprint)  # beside the reading
         read = Ingest(source, roles, preprocessor)
-    _refuse_missing(read, source.name, drop_missing)
+    _refuse_missing(read, source.name, drop_missing, known)
     played = read.tasks.played(roles, further=known is not None)
     labels, groups = _labels(read, roles, known), _groups(read, known)
     preprocessor = preprocessor or read.preprocessor(played)
@@ -113,11 +114,11 @@ def table_stream(
     )
 
 
-def _refuse_missing(read: Ingest, name: str, drop_missing: bool) -> None:
+def _refuse_missing(read: Ingest, name: str, drop_missing: bool, known: Known | None) -> None:
     """Refuse a table without rows, and rows that lack a task, a sensitive value or an id."""
     if not read.read_rows:
         raise FFMLError(f"{name} has no rows; at least one is needed")
-    refuse_missing(read.missing, drop_missing)
+    refuse_missing(read.missing, drop_missing, lives_on=known is not None)
     if not read.sizes:
         raise FFMLError(f"{name} has no rows left without those that miss a value")
 
@@ -153,7 +154,9 @@ def _check_columns(preprocessor: Preprocessor, roles: Roles, source: Source) -> 
     features = roles.features(source.columns)
     for name in (column.name for column in preprocessor.columns):
         if name not in source.columns:
-            raise FFMLError(f"{source.name} has no column {name!r}, which was there at fitting")
+            near = difflib.get_close_matches(name, source.columns, n=1)
+            hint = f"; is it {near[0]!r} now? Give it its old name" if near else ""
+            raise FFMLError(f"{source.name} has no column {name!r}, which the model needs{hint}")
         if name not in features:
-            raise FFMLError(f"column {name!r} was a feature at fitting; give it no other part")
+            raise FFMLError(f"the model needs column {name!r}; give it no other part")
     preprocessor.warn_of_new(features)

@@ -55,7 +55,7 @@ def numbers(values: Any, name: str) -> np.ndarray:
         strays = values.filter(pa.array(no_number(values))).to_pylist() or [str(values.type)]
         raise BadValue(
             name,
-            f"column {name!r} held numbers when it was fitted and now holds {strays[0]!r}",
+            f"column {name!r} held numbers before and now holds {strays[0]!r}",
             "correct the value or leave it empty",
             no_number,
         ) from error

@@ -98,7 +98,7 @@ class Categorical:
         """Refuse values that cannot be categories."""
         if not (is_text(kind) or is_number(kind) or pa.types.is_null(kind)):
             raise FFMLError(
-                f"column {self.name!r} held categories when it was fitted and now holds {kind}; "
+                f"column {self.name!r} held categories before and now holds {kind}; "
                 "turn it into texts"
             )
 

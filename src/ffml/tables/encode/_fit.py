@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ffml.base import FFMLError
+from ffml.tables._time import TIME_OF_DAY, UNCLEAR, parse_time
 from ffml.tables._values import (
     BadValue,
     is_number,
@@ -33,6 +34,7 @@ LONG = 1000  # texts of a dictionary that is repeated with the rows of each task
 FEW = 50  # so many different texts can be categories, whatever they look like
 LOOKED_AT = 10_000  # how many texts are looked at for ids and the like, from the first row on
 NEARLY_ALL = 0.9
+FEW_DATES = 100  # texts that are enough to tell dates
 
 
 class TextAfterNumbers(Exception):
@@ -128,6 +130,12 @@ class ColumnFit:
             f"(--drop {self.name}) or turn it into numbers or texts"
         )
 
+    def _are_dates(self) -> bool:
+        some = sorted(self._distinct)[:FEW_DATES]
+        days = [re.sub(TIME_OF_DAY, "", text.strip()) for text in some]
+        dates = [day for day in days if parse_time(day) or UNCLEAR.fullmatch(day)]
+        return len(dates) > NEARLY_ALL * len(days)
+
     def _refuse_suspects(self) -> None:
         """Refuse texts that are no categories: ids, dates, numbers with a stray text."""
         if len(self._distinct) <= FEW:
@@ -145,6 +153,11 @@ class ColumnFit:
             )
         drop = f"drop it (--drop {self.name})"
         examples = ", ".join(repr(text) for text in sorted(self._distinct)[:3])
+        if quantities and self._are_dates():
+            raise FFMLError(
+                f"column {self.name!r} holds dates or times ({examples}, ...), which are no inputs;"
+                f" {drop}, or make numbers of them, such as years of age"
+            )
         if quantities:
             raise FFMLError(
                 f"column {self.name!r} holds dates, times or numbers in a form that is not read "

@@ -7,6 +7,8 @@ import numpy as np
 from ffml.tables.inspection._inspect import Inspection, TaskSummary
 
 MAX_TASKS = 20
+MAX_GROUPS = 20  # of more, a line a task would be a page
+MAX_REASONS = 12
 
 
 def describe(inspection: Inspection) -> list[str]:
@@ -51,10 +53,13 @@ def _tasks(inspection: Inspection) -> list[str]:
         groups = ", ".join(
             f"{g.column}={g.group} {g.rows:,} ({_percent(g.positive_rate)})" for g in task.groups
         )
+        by_group = f"; rows (favourable) by group: {groups}"
         lines.append(
             f"  {number}. {task.name}: {_many(task.rows, 'row')}, {_percent(task.positive_rate)} "
-            f"favourable; rows (favourable) by group: {groups}"
+            f"favourable{by_group if len(task.groups) <= MAX_GROUPS else ''}"
         )
+    if len(inspection.overall.groups) > MAX_GROUPS:
+        lines.append("  (--json lists rows by group)")
     if (rest := len(inspection.tasks) - MAX_TASKS) > 0:
         lines.append(f"  ... and {rest:,} more (--json lists all)")
     return lines
@@ -66,10 +71,14 @@ def _too_small(inspection: Inspection) -> list[str]:
     if not doubtful:
         return ["Every task has at least 30 rows, both labels and all groups."]
     reasons = Counter(problem for task in doubtful for problem in task.problems)
-    return [f"{len(doubtful):,} of {_many(total, 'task')} cannot be judged in full:"] + [
-        f"  {reason}: {_many(count, 'task')} ({_examples(doubtful, reason)})"
-        for reason, count in reasons.items()
-    ]
+    return (
+        [f"{len(doubtful):,} of {_many(total, 'task')} cannot be judged in full:"]
+        + [
+            f"  {reason}: {_many(count, 'task')} ({_examples(doubtful, reason)})"
+            for reason, count in list(reasons.items())[:MAX_REASONS]
+        ]
+        + ["  ... (--json lists all)"] * (len(reasons) > MAX_REASONS)
+    )
 
 
 def _examples(tasks: list[TaskSummary], reason: str) -> str:

@@ -131,7 +131,8 @@ def guess_roles(
     task = task or source.task
     if task is None:
         times = [c for c in free if looks[c].unit]
-        other = f"--time {times[0]} --by month" if times else ""
+        by = " --by month" if times and looks[times[0]].unit == "day" else ""
+        other = f"--time {times[0]}{by}" if times else ""
         task = fill("task", "the task (which rows belong together)", other)
     if questions and [q.part for q in questions] != ["positive"]:  # that one is asked for later
         raise FFMLError(_asked(questions))
@@ -141,8 +142,8 @@ def guess_roles(
 def fitting(part: str, looks: Mapping[str, ColumnLook], free: Sequence[str]) -> list[str]:
     """Return the columns whose values fit a part.
 
-    A label is not a column with a usual name for groups. Some rows share a task, and none an id,
-    which is a whole number or a text.
+    Neither a label nor a task is a column with a usual name for groups. Some rows share a task,
+    and none an id, which is a whole number or a text.
     """
     looks = {name: looks[name] for name in free}
     if part == "id":
@@ -152,6 +153,7 @@ def fitting(part: str, looks: Mapping[str, ColumnLook], free: Sequence[str]) -> 
     if part == "label":
         return [c for c in fits if c not in usually("sensitive", fits)]
     if part == "task":
+        fits = [c for c in fits if c not in usually("sensitive", fits)]
         return [c for c in fits if 2 * looks[c].distinct <= looks[c].rows]
     return fits
 

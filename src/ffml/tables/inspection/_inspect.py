@@ -1,6 +1,7 @@
 """What a stream looks like, before anything is learned from it."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from ffml.tables.inspection._mistakes import (
     Sample,
     columns_of,
     likely_mistakes,
+    number_warnings,
     protected_warning,
     spelling_warnings,
     stray_warnings,
@@ -21,6 +23,7 @@ from ffml.tables.inspection._mistakes import (
 
 Z_CONFIDENCE = 1.959964  # two-sided test at 95 %
 Z_POWER = 0.841621  # 80 % of the samples show it
+FEW = 10  # labels of one value only that are fewer may be chance
 SMALL = 30  # rows below which a task cannot be judged
 UNKNOWN = 2  # the place of counts of rows without a label
 SAMPLE_ROWS = 50_000  # how many rows the search for mistakes looks at, of all tasks
@@ -90,13 +93,16 @@ class Inspection:
         return asdict(self)
 
 
-def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
+def inspect(
+    stream: Stream, *, validation_fraction: float = 0.5, label_delay: int = 0
+) -> Inspection:
     """Look at every task once, one in memory at a time.
 
     Args:
         stream: what `table_stream` returned, or any other stream.
         validation_fraction: the share of a task's rows that will judge decisions; only those
             count for the gap that can be detected.
+        label_delay: of the run; 0: decisions are adapted to labels of their own task.
     """
     if not 0 < validation_fraction < 1:
         raise FFMLError(f"validation_fraction must be between 0 and 1, got {validation_fraction}")
@@ -122,6 +128,8 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
     mistakes = [
         *likely_mistakes(sample, schema, columns),
         *changed_units(some_rows, columns),
+        *number_warnings(schema),
+        *([] if label_delay else _one_sided(summaries)),
         *spelling_warnings(schema, columns),
         *stray_warnings(columns),
         *adverse_warning(schema.label, _favourable(stream) or None),
@@ -141,6 +149,22 @@ def inspect(stream: Stream, *, validation_fraction: float = 0.5) -> Inspection:
         mistakes=tuple(mistakes),
         favourable=_favourable(stream) and f"{schema.label} = {_favourable(stream)}",
     )
+
+
+def _one_sided(tasks: Sequence[TaskSummary]) -> list[str]:
+    """Say where labels seem to be known of those decided favourably only, or of the others."""
+    for rate, which in ((1.0, "favourable"), (0.0, "unfavourable")):
+        found = [t for t in tasks if t.positive_rate == rate and t.unlabelled >= FEW]
+        found = [t for t in found if t.rows - t.unlabelled >= FEW]
+        if found:
+            names = ", ".join(t.name for t in found[:3]) + (", ..." if len(found) > 3 else "")
+            return [
+                f"all known labels are {which} in {len(found):,} of {len(tasks):,} tasks ({names}),"
+                f" and {sum(t.unlabelled for t in found):,} people there have none: does it depend "
+                "on the decision who has one? If so, say that labels come after it (ffml run --set "
+                "label_delay=1), or decisions there are adapted to these labels alone"
+            ]
+    return []
 
 
 def _favourable(stream: Stream) -> str:

@@ -1,6 +1,7 @@
 """Likely mistakes in a table's columns, found from a sample of rows and from their names."""
 
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -17,6 +18,7 @@ MIN_ROWS = 30
 MIN_SIDE = 10  # rows on either side of a comparison
 ROWS_PER_CATEGORY = 5
 MOST = 0.5  # of the rows
+MOST_NUMBERS = 12  # as groups of a column; of more, such as ages, hardly any has enough people
 # Compared with the words of a column's name, and with the whole name without its separators.
 WORDS = {
     *("sex", "sexe", "sexo", "gender", "geschlecht", "male", "female", "transgender"),
@@ -153,6 +155,18 @@ def spelling_warnings(schema: Schema, columns: Iterable[Column]) -> Iterator[str
             yield (
                 f"{what} {name!r} tells {', '.join(map(repr, alike))} apart: are they one? If so, "
                 "spell them alike"
+            )
+
+
+def number_warnings(schema: Schema) -> Iterator[str]:
+    """Say which columns compare numbers one by one, such as every age with every other."""
+    for column in schema.sensitive:
+        if len(column.groups) > MOST_NUMBERS and all(map(is_plain_number, column.groups)):
+            yield (
+                f"sensitive column {column.name!r} has {len(column.groups)} numbers for groups, and"
+                " every one is compared with every other: make bands of them in a column of its"
+                f" own (such as 18-29), name that (--sensitive), and leave {column.name!r} out"
+                f" (--drop {shlex.quote(column.name)})"
             )
 
 
