@@ -4,6 +4,7 @@ import html
 import json
 import sqlite3
 from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from ffml.base import FFMLError, Ratio
 from ffml.estimator import FairMetaClassifier
 from ffml.metrics.phrases import percent
 from ffml.report.answer import details
+from ffml.runs._newest import newest_people
 from ffml.wrappers.by_group import decide_by_group
 
 FEATURES = ["income", "debt"]
@@ -94,6 +96,17 @@ def test_the_answer_says_what_blindness_costs(runs):
     assert found["accuracy_by_group"] == pytest.approx(known["answer"]["accuracy"], abs=0.02)
     said = f"accuracy would have been {found['accuracy_by_group']:.3f} and not"
     assert said in " ".join(details(blind))
+
+
+def test_people_decided_about_before_anything_was_learned_tell_nothing():
+    """Thresholds of probabilities would refuse them all, whoever they are."""
+    tasks = [np.full(4, 0.5), np.array([0.2, 0.9, 0.4])]
+
+    ledger = SimpleNamespace(
+        rounds=lambda: [SimpleNamespace(round=0), SimpleNamespace(round=1)],
+        decisions=lambda task, columns: dict.fromkeys(columns, tasks[task]),
+    )
+    assert newest_people(ledger)["probability"].tolist() == [0.2, 0.9, 0.4]
 
 
 def test_the_answer_says_how_extreme_decisions_are(runs):

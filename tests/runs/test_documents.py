@@ -127,6 +127,8 @@ def test_an_old_version_is_said_to_be_gone(run):
     """The first round was decided before there was a version."""
     found = run.explain(explained(run, MONTHS[0])[0])
     assert "cannot be found again" in found.note
+    # The threshold of another rule is not that of this decision.
+    assert found.threshold is None and " on without fairness" not in found.lines()[0]
 
 
 def test_features_that_were_not_kept(tmp_path):

@@ -57,7 +57,7 @@ def test_a_table_that_still_has_them_is_passed_over(run):
 
 def test_the_command(run, run_main):
     code, out, err = run_main("forget", run.folder, "person-7-", "--task", MONTHS[0])
-    assert code == 0 and "1 decisions about one person keep neither id nor features" in out, err
+    assert code == 0 and "1 decision about one person, without id or features" in out, err
     code, _, err = run_main("forget", run.folder, "person-7-")
     assert code == 2 and "the run knows no id 'person-7-'; check how it is written" in err
     code, _, err = run_main("replay", run.folder)

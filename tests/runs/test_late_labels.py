@@ -72,9 +72,9 @@ def test_the_same_labels_twice_and_what_is_refused(begun):
     head = begun.store.head
     assert begun.label(april[:20]) == (0, 20, (), ()) and begun.store.head == head
     wrong = april[:1].assign(approved={"yes": "no", "no": "yes"}[april.approved.iloc[0]])
-    refused(begun, wrong, "id '180' of task '2024-04' has label ., not .*--correct")
+    refused(begun, wrong, "id '180' of task '2024-04' has the .*favourable label .*--correct")
     both = pd.concat([april[20:30], april[25:26].assign(approved="maybe")])
-    refused(begun, both, "more than two values")
+    refused(begun, both, "is .maybe., and the run knows no and yes")
     refused(begun, pd.concat([april[:1], wrong]), "id '180' has two labels in one file")
     strangers = april.assign(applicant=april.applicant + 10_000)
     refused(begun, strangers, "60 of 60 labels are for people the run has not decided about")

@@ -3,10 +3,13 @@
 import csv
 import json
 
+import numpy as np
 import pandas as pd
 from loans import write_loans
 from months import WORDS, loans, of
 from quick import SMALL, sets
+
+import ffml
 
 QUICK = [*SMALL, *sets("num_steps=2", "shots=10"), "--method", "twp"]
 DATES = ["--time", "day", "--by", "month", "--positive", "yes", "--label", "approved"]
@@ -80,3 +83,30 @@ def test_periods_in_which_nobody_came_are_said(tmp_path, run_main):
     assert "2024-02" not in out
     of(frame, "2024-05").assign(month="2024-06").to_csv("june.csv", index=False)
     assert "nobody came" not in run_main("update", "run", "june.csv")[1]
+
+
+def some_labels(share, folder):
+    """Write five months of 80 people, of whom a share has a label; nobody else ever gets one."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"month": np.repeat([f"2024-0{i}" for i in range(1, 6)], 80)})
+    frame["sex"], frame["pay"] = rng.choice(["F", "M"], 400), rng.normal(size=400)
+    known = np.arange(400) % 10 < 10 * share
+    frame["repaid"] = np.where(known, rng.choice(["yes", "no"], 400), None)
+    frame.to_csv(folder / "loans.csv", index=False)
+    roles = ("--label", "repaid", "--sensitive", "sex", "--task", "month", "--out", "run")
+    return "run", "loans.csv", *roles, *("--with", "evened", "--set", "label_delay=1")
+
+
+def test_tasks_that_are_never_learned_from_are_said(tmp_path, run_main):
+    code, out, err = run_main(*some_labels(0.4, tmp_path))
+    said = "4 tasks have labels and were not learned from, the newest among them: that takes half"
+    assert code == 0 and f"warning: {said}" in " ".join(out.split()), err
+    assert "nothing useful was learned" not in out
+    assert said in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_half_of_the_labels_are_enough_once_those_of_a_later_task_come(tmp_path, run_main):
+    code, _, err = run_main(*some_labels(0.5, tmp_path))
+    assert code == 0, err
+    with ffml.open(tmp_path / "run") as run:
+        assert [one.status for one in run.store.rounds()] == ["learned"] * 3 + ["decided"] * 2

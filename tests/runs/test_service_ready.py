@@ -1,5 +1,6 @@
 """What a service needs of a run, on both databases: keys, versions, rates by time, readers."""
 
+import datetime
 import sqlite3
 import threading
 import uuid
@@ -132,6 +133,12 @@ def test_rates_by_time_are_those_of_the_decisions(run):
     assert len(run.rates(start="2999")) == 0
     with pytest.raises(FFMLError, match="unknown period 'week'"):
         run.rates(by="week")
+    zone = datetime.timezone(datetime.timedelta(hours=5.5))
+    east = datetime.datetime.fromisoformat(at).astimezone(zone)
+    assert run.rates(start=east.isoformat(), by="day").equals(late)
+    for strange in ("garbage", "19.11.2026", "2026-3", "2026-02-30", ""):
+        with pytest.raises(FFMLError, match="is a moment of UTC or its beginning, such as 2026-03"):
+            run.rates(start=strange)
 
 
 def test_readers_do_not_wait_for_who_writes(run):

@@ -79,10 +79,52 @@ def test_groups_that_are_not_known(run):
     said = run.decide(NEW.drop(columns="sex"), task="unknown")
     assert (said.decision == run.decide(NEW, record=False).decision).all()
     assert run.decisions[run.decisions.task == "unknown"].sex.isna().all()
-    assert run.answer["people"] == 180  # they are in no group's rate, and the gate says so
+    assert run.answer["people"] == 240  # they are in no group's rate, and every face says so
+    assert "the sex of 60 people, who are in no rate by it" in str(run.answer)
     assert "the sex of 60 people is not known" in run.check(max_gap=1.0)[0].words
     other = run.decide(NEW[:2].assign(sex="X", applicant=[9000, 9001]), task="unknown")
     assert len(other) == 2 and run.verify().sound
+
+
+def test_who_is_of_no_known_group_is_counted_and_labelled_and_not_learned_from(run):
+    """Whoever has a known group of one column alone is in the rates by that one."""
+    run.decide(NEW[:40])
+    run.decide(NEW[40:].drop(columns="sex"))
+    assert run.label(labels(APRIL)).new == 60
+    learned = run.store.rounds()[-1].document
+    assert learned["n_rows"] == 40 and run.rounds.n_rows[4] == 60
+    answer, decided = run.answer, run.decisions
+    assert (answer["people"], answer["labelled"]) == (len(decided), 240)
+    assert answer["accuracy"] == pytest.approx((decided.decision == decided.label).mean())
+    assert answer["positive_share"] == pytest.approx(decided.decision.mean())
+    april = decided[decided.task == MONTHS[3]]
+    assert answer["now"]["people"] == 60 == len(april)
+    assert run.rounds.accuracy[4] == pytest.approx((april.decision == april.label).mean())
+    counted = answer["notions"][0]["fact"]["groups"]
+    assert sum(group["people"] for group in counted) == 220
+    assert run.verify().sound
+
+
+def test_one_of_two_groups_may_be_known(tmp_path):
+    frame = FRAME.assign(region=np.where(FRAME.index % 2, "north", "south"))
+    run = begin(of(frame, *MONTHS[:3]), tmp_path / "two", sensitive=("sex", "region"))
+    people = unlabelled(of(frame, MONTHS[3]))
+    run.decide(people.drop(columns="sex"))
+    decided = run.decisions[run.decisions.task == MONTHS[3]]
+    assert decided.sex.isna().all()
+    assert decided.region.tolist() == people.region.tolist()
+    said = " ".join(run.check(max_gap=1.0)[0].words.split())
+    assert "the sex of 60 people is not known" in said and "region of" not in said
+
+
+def test_somebody_is_forgotten_before_the_labels_of_the_task_come(run):
+    run.decide(NEW)
+    person = str(NEW.applicant.iloc[3])
+    assert run.forget(person) == 1
+    others = APRIL[APRIL.applicant.astype(str) != person]
+    assert run.label(labels(others)).new == 59
+    assert run.store.rounds()[-1].status == "decided" and run.answer["people"] == 240
+    assert run.verify().sound
 
 
 def test_people_without_a_task_come_after_the_newest(run):
@@ -153,6 +195,7 @@ def test_time_goes_on_for_single_people_too(run):
     for month, message in (
         ("2024-3", "are the same period"),
         ("2023-05", "comes before '2024-03'"),
+        ("2124-05", "lies more than a year ahead"),
     ):
         head = run.store.head
         with pytest.raises(FFMLError, match=message):
@@ -192,3 +235,18 @@ def test_an_alarm_that_was_shown_stands_though_its_task_grows(run):
     add(20, 150, 150)
     assert "Alarm in round 4" in str(run.answer)
     assert any("Alarm" in finding.words for finding in run.check())
+
+
+def test_a_table_that_was_in_memory_has_to_be_given_again(run):
+    for again in (run.update, run.replay):
+        with pytest.raises(FFMLError, match="was a data frame, which is not kept; give it again"):
+            again()
+
+
+def test_nobody_is_decided_about_who_is_adapted_to(run):
+    before = run.decisions
+    with pytest.raises(FFMLError, match="5 of those to be decided about are among the labelled"):
+        run.decide(NEW, support=APRIL[:5])
+    pd.testing.assert_frame_equal(run.decisions, before)
+    assert len(run.decide(NEW[5:], support=APRIL[:5])) == 55
+    assert len(run.decide(NEW[:5].drop(columns="applicant"), support=APRIL[:5], record=False)) == 5

@@ -55,7 +55,7 @@ def test_a_file_given_twice_changes_nothing(months, tasks):
 
 def test_a_correction_is_refused_or_kept_next_to_the_first(months):
     give(months, ["c"], [1])
-    with pytest.raises(FFMLError, match="'c' of task 'may' has label 1, not 0"):
+    with pytest.raises(FFMLError, match="'may' has the favourable label in the ledger and the unf"):
         give(months, ["c"], [0])
     placement = give(months, ["c"], [0], correct=True)
     assert placement.corrections == (Correction("may", "c", 1, 0),)

@@ -1,5 +1,6 @@
 """Rows that come again: unchanged ones are passed over, labels that have arrived are labels."""
 
+import datetime
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,8 +9,8 @@ import numpy as np
 
 from ffml.base import FFMLError, Schema, Task
 from ffml.runs._people import fingerprints, names_of
-from ffml.store import Labels, Round, Store, person_hash
-from ffml.tables import earlier_period, twin_period
+from ffml.store import Correction, Labels, Round, Store, person_hash
+from ffml.tables import earlier_period, far_ahead, twin_period
 
 MOST_NAMED = 3  # ids and columns that a message names
 _ELSEWHERE = {
@@ -54,16 +55,25 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
     contradictions = [n for n, y in arrived.items() if _known(labels[n]) and labels[n] != y]
     if contradictions:
         first = contradictions[0]
+        found = Correction(task.name, first, int(labels[first]), arrived[first])
         raise FFMLError(
-            f"id {first!r} of task {task.name!r} has label {int(labels[first])} in the ledger and "
-            f"{arrived[first]} now ({len(contradictions)} such); if the new labels are right, give "
-            "them to `ffml label --correct`"
+            f"{found.words} ({len(contradictions)} such); if the new labels are right, give them to"
+            " `ffml label --correct`"
         )
     ids = list(arrived)
     return Again(
         len(rows),
         Labels(ids, np.array([arrived[n] for n in ids], np.int64), [task.name] * len(ids)),
     )
+
+
+def refuse_future(tasks: Sequence[str]) -> None:
+    """Refuse periods that only a slip of the pen can mean: no earlier one could follow them."""
+    if found := far_ahead(tasks, datetime.date.today()):
+        raise FFMLError(
+            f"{found!r} lies more than a year ahead, and nothing earlier can be decided about after"
+            " it; correct the date"
+        )
 
 
 def refuse_disorder(task: str, before: Sequence[str]) -> None:

@@ -72,5 +72,6 @@ def answer_of(record: RunRecord) -> Answer:
             favourable=record.favourable,
             raised=record.raised,
             policy=record.policy,
+            everybody=record.counts.everybody,
         )
     )

@@ -56,6 +56,8 @@ def read_people(
         with located(source):
             xs.append(preprocessor.transform(batch.select(list(preprocessor.names))))
         found = columns.read(batch)
+        if found.ids is not None and None in found.ids:
+            raise FFMLError(f"{source.name} has a person without an id; give each their own")
         groups.append(found.groups)
         ids += [] if found.ids is None else [found.ids]
         tasks += [task] * len(batch) if task else found.tasks
@@ -63,6 +65,24 @@ def read_people(
         raise FFMLError(f"{source.name} has no rows to decide about")
     x, codes = np.concatenate(xs), np.concatenate(groups)
     return Arrivals(x, codes, np.concatenate(ids) if ids else None, tasks)
+
+
+def refuse_adapted_to(
+    arrivals: Arrivals, support: Source, data: Mapping[str, Any], schema: Schema
+) -> None:
+    """Refuse to decide about those whose labels are adapted to: nobody could judge the decision."""
+    columns = person_columns(support, data.get("roles") or {}, schema)
+    columns = columns._replace(sensitive=(), task=None)
+    if columns.id is None or arrivals.ids is None:
+        return
+    found = (columns.read(batch).ids for batch in support.batches([*columns.names]))
+    labelled = {id for ids in found if ids is not None for id in ids}
+    if both := [id for id in arrivals.ids if id in labelled]:
+        raise FFMLError(
+            f"{len(both):,} of those to be decided about are among the labelled rows, such as id "
+            f"{both[0]!r}; leave them out of one of the two: a decision that its own label led to "
+            "cannot be judged"
+        )
 
 
 def batches_of(arrivals: Arrivals, schema: Schema, store: Store) -> list[Batch]:

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ffml.base import FFMLError
-from ffml.runs._again import refuse_disorder
+from ffml.runs._again import refuse_disorder, refuse_future
 from ffml.runs._answer import keep_alarms
-from ffml.runs._arrivals import Arrivals, Batch, batches_of, read_people
+from ffml.runs._arrivals import Arrivals, Batch, batches_of, read_people, refuse_adapted_to
 from ffml.runs._played import group_names
 from ffml.scoring import Scorer, prepare
 from ffml.store import Decided, Round, Store, Transaction
 from ffml.tables import open_data
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ffml.runs._run import Run
 
 MOST_ASKED = 5000  # people that a query names; of more, the whole task is read
@@ -53,8 +51,8 @@ def decide_people(
     key: str | None = None,
     parts: Sequence[Part] | None = None,
     scorer: Scorer | None = None,
-) -> "pd.DataFrame":
-    """Decide about people; see `ffml.Run.decide`.
+) -> Answer:
+    """Decide about people; return the columns of `ffml.Run.decide`.
 
     Args:
         run: decides.
@@ -62,20 +60,22 @@ def decide_people(
         parts: the requests that the rows are of; None: one.
         scorer: of a version; None: of the one that decides.
     """
-    import pandas as pd
-
     source, scorer = open_data(people, query), scorer or run.scorer()
     model = scorer.model
     arrivals = read_people(source, run.config["data"], model.schema, scorer.preprocessor, task)
+    if support is not None and record:
+        support = open_data(support)
+        refuse_adapted_to(arrivals, support, run.config["data"], model.schema)
     if support is not None or together:
         scorer = prepare(model, people if together else None, support)
     answer = {name: np.empty(len(arrivals.x), kind) for name, kind in _KINDS.items()}
     if record:
         _record(run.store, scorer, arrivals, parts or [(len(arrivals.x), key)], answer)
-        return pd.DataFrame(answer, copy=False)
+        return answer
     for batch in batches_of(arrivals, model.schema, run.store):
         _tell(answer, batch.rows, batch, _decided(scorer, batch, keep=False), scorer)
-    return pd.DataFrame(answer, copy=False).drop(columns="number")
+    del answer["number"]
+    return answer
 
 
 def _record(
@@ -122,6 +122,7 @@ def _record_batch(
     name = batch.task.name
     before = store.round_of(name)
     if before is None:
+        refuse_future([name])
         refuse_disorder(name, store.tasks())
         number, new = ledger.put_round(name, "open", {}), np.arange(len(places))
     else:

@@ -60,12 +60,14 @@ class Explanation(NamedTuple):
     def lines(self, most: int | None = None) -> list[str]:
         """Say it in words, with so many reasons."""
         said = self.favourable if self.decision else f"not {self.favourable}"
-        cut = "" if self.threshold is None else f", {self.favourable} from {self.threshold:.3f} on"
+        cut = ""
+        if self.threshold is not None:
+            cut = f", {self.favourable} from {self.threshold:.3f} on without fairness"
         moved = "changed" if self.changed_by_fairness else "did not change"
         change = self.score - self.typical_score
         return [
-            f"{self.id} in {self.task}: {said} (probability {self.probability:.3f}{cut} without "
-            f"fairness). Fairness {moved} the decision.",
+            f"{self.id} in {self.task}: {said} (probability {self.probability:.3f}{cut}). "
+            f"Fairness {moved} the decision.",
             *([self.note] if self.note else []),
             f"Against the typical person who is {self.favourable}, the score (log-odds) differs by "
             f"{change:+.3f}:",
@@ -98,7 +100,7 @@ def explain_person(run: "Run", id: str, task: str | None, person: Any) -> Explan
         for (name, places), effect in zip(columns.items(), effects.tolist(), strict=True)
         if (x[places] != typical[places]).any()
     ]
-    cuts = run.store.thresholds([kept["event"]])
+    cuts, note = run.store.thresholds([kept["event"]]), _note(kept, scorer, p)
     return Explanation(
         id=id,
         task=kept["task"],
@@ -106,13 +108,13 @@ def explain_person(run: "Run", id: str, task: str | None, person: Any) -> Explan
         decision=kept["decision"],
         favourable=were_decided(favourable_of(run.config)).removeprefix("were "),
         probability=kept["probability"],
-        threshold=cuts.get(kept["event"], _cut(p, free)),
+        threshold=cuts.get(kept["event"], None if note else _cut(p, free)),
         changed_by_fairness=kept["decision"] != kept["unpriced"],
         score=free,
         typical_score=base,
         fairness=logits - free,
         reasons=tuple(sorted(reasons, key=lambda one: -abs(one.effect))),
-        note=_note(kept, scorer, p),
+        note=note,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ffml.base import FFMLError, Stream
 from ffml.recipe.saved import run_config
 from ffml.recipe.schemas import schema_from
-from ffml.recipe.sources import SQL, SQL_URL, open_stream
+from ffml.recipe.sources import FRAME, SQL, SQL_URL, open_stream
 from ffml.store import Labels
 from ffml.tables import (
     Known,
@@ -105,6 +105,8 @@ def _source(config: Mapping[str, Any], data: Any, query: str | None, task: str) 
     own = config["run"]
     if data is None:
         data = SQL if query else own["data"]
+        if data == FRAME:
+            raise FFMLError("the run's table was a data frame, which is not kept; give it again")
     if isinstance(data, str) and (data == SQL or "://" in data):
         url = os.environ.get(SQL_URL) if data == SQL else data
         if not url:

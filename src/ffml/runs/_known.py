@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ffml.audit import gate
 from ffml.audit.record import RunRecord, read_record
@@ -26,6 +26,12 @@ class KnownRun:
     def close(self) -> None:
         """Close the ledger."""
         self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @cached_property
     def config(self) -> dict[str, Any]:

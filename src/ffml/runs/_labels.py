@@ -101,12 +101,13 @@ def _learned(
     tasks = learned_between(before, state)
     for name in tasks:
         rounds[name] = ("learned", rounds[name][1] if name in rounds else _round(session, name)[1])
+    newest = max((row.round for row in rows.values() if row is not None), default=0)
     due = [
         (row, *found)
         for row in rows.values()
         if row is not None and row.status == "open"
         for found in [open_task(session, row, placement, people.get(row.task))]
-        if Waiting(row.round, *found).is_due(row.round, 0, session.loop.shots)
+        if Waiting(row.round, *found).is_due(row.round, 0, session.loop.shots, newest)
     ]
     trial = try_newest(session, [task for _, task, _ in due])
     for row, task, decided in due:
@@ -141,11 +142,14 @@ def open_task(
     """Read the people of a task who were decided about one by one, with labels as they will be."""
     columns = ("seq", "id", "cell", "probability", "decision", "unpriced", "label", "x")
     kept = session.store.decisions(round=row.round, columns=columns)
-    kept = {name: values[:most] for name, values in kept.items()}
+    groups = group_codes(session.schema, session.store.cells(), kept["cell"])
+    # Who was forgotten has no features any more, and who is of no known group cannot be compared.
+    some = np.array([len(x) > 0 for x in kept["x"]], bool) & (groups >= 0).all(1)
+    groups = groups[some][:most]
+    kept = {name: values[some][:most] for name, values in kept.items()}
     new = dict(zip(placement.decision, placement.label, strict=True))
     y = [new.get(seq, old) for seq, old in zip(kept["seq"].tolist(), kept["label"], strict=True)]
-    groups = group_codes(session.schema, session.store.cells(), kept["cell"])
-    x = np.stack(list(kept["x"])).astype(float)
+    x = np.stack(list(kept["x"])).astype(float) if len(groups) else np.zeros((0, 0))
     task = Task(row.task, x, np.array(y, np.int32), groups, ids=kept["id"])
     chances = np.clip(kept["probability"], 1e-6, 1 - 1e-6)
     logits = np.log(chances / (1 - chances)).astype(np.float32)

@@ -24,13 +24,17 @@ COLUMNS = ("probability", "decision", "unpriced", "label", "cell")
 
 
 def newest_people(store: "Store") -> dict[str, np.ndarray]:
-    """Return the people decided about last, whole tasks of them."""
+    """Return the people decided about last, whole tasks of them.
+
+    Tasks decided about before anything was learned tell nothing: all have one probability there.
+    """
     found: list[dict[str, np.ndarray]] = []
     for row in reversed(store.rounds()):
         people = store.decisions(row.round, columns=COLUMNS)
         found.append({name: values[people["decision"] >= 0] for name, values in people.items()})
         if sum(len(one["cell"]) for one in found) >= MOST_PEOPLE:
             break
+    found = [one for one in found if len({*one["probability"]}) > 1] or found
     return {name: np.concatenate([one[name] for one in found]) for name in COLUMNS}
 
 

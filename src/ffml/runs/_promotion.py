@@ -10,16 +10,28 @@ RULES = ("newest", "manual", "auto")
 class Promotion(KnownRun):
     """A run whose versions can be promoted and rolled back."""
 
+    @property
+    def promotion(self) -> str:
+        """The rule by which versions come to decide now.
+
+        By "newest", one that was promoted by number, or rolled back to, stays: that is "manual".
+        """
+        rule = self.store.document(RULE) or "newest"
+        chosen = (self.store.document("deciding") or {"version": None})["version"]
+        return "manual" if rule == "newest" and chosen is not None else rule
+
     def promote(self, number: int | None = None) -> int:
         """Let a version decide from now on, whatever is learned; return its number.
 
         The newest three versions can be promoted, and those that were before.
 
         Args:
-            number: the version; None: always the newest one, as in a new run.
+            number: the version; None: always the newest one, which is the rule "newest".
         """
         with self.store.transaction("promote", f"version {number or 'newest'}") as ledger:
             ledger.promote(number)
+            if number is None:
+                ledger.put_document(RULE, "newest")
         return self.store.deciding
 
     def promote_by(self, rule: str) -> None:

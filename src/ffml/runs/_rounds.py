@@ -17,6 +17,7 @@ from ffml.online.state import Round
 from ffml.online.waiting import Waiting
 
 _PLAIN = ("n_rows", "n_support", "n_validation", "n_unlabelled", "iterations", "undefined")
+_OF_ALL = ("accuracy", "balanced_accuracy", "collapsed")  # metrics that compare no groups
 _ARRAYS = ("constraint", "multipliers", "reliability")
 
 
@@ -48,8 +49,10 @@ def rounds_from(
     for row in kept:
         document = row.document or _open_document(records[-1] if records else None)
         counts = {name: table[row.round - 1] for name, table in tables.decided.items()}
-        if document.get("counted", "") != _signature(counts):
-            document = _recounted(document, counts, columns)
+        everybody = tables.everybody[row.round - 1]
+        judged = sum(document.get(name, 0) for name in ("n_validation", "n_unlabelled"))
+        if document.get("counted", "") != _signature(counts) or judged != everybody.sum():
+            document = _recounted(document, counts, everybody, columns)
         row = row._replace(document=document)
         constraint = _array(row.document["constraint"])
         measured = np.nan_to_num(constraint)
@@ -72,23 +75,33 @@ def _open_document(last: Round | None) -> dict[str, Any]:
 
 
 def _recounted(
-    document: Mapping[str, Any], counts: Mapping[str, np.ndarray], columns: Sequence[Any]
+    document: Mapping[str, Any],
+    counts: Mapping[str, np.ndarray],
+    everybody: np.ndarray,
+    columns: Sequence[Any],
 ) -> dict[str, Any]:
     """Judge a task by its counts of today: people were added, or labels have come since."""
     found = {c.name: metrics.judge(counts[c.name], c.groups) for c in columns}
     judged = metrics.worst(list(found.values()))
-    first = counts[columns[0].name]
-    people, unknown = int(first.sum()), int(first[:, 2].sum())
+    people, unknown = int(everybody.sum()), int(everybody[2].sum())
     ceilings = {
         name: [_number(one.values[f"{m}_ceiling"]) for m in ("dp", "eo")]
         for name, one in found.items()
     }
     values = {name: _number(value) for name, value in judged.values.items()}
+    undefined = judged.undefined
+    if any(table.sum() != people for table in counts.values()):  # some are of an unknown group
+        whole = metrics.judge(everybody[None])
+        values |= {
+            name: _number(value) for name, value in whole.values.items() if name.startswith(_OF_ALL)
+        }
+        undefined = {k: why for k, why in undefined.items() if not k.startswith(_OF_ALL)}
+        undefined |= {k: why for k, why in whole.undefined.items() if k.startswith(_OF_ALL)}
     return dict(document) | {
         "n_rows": people + document["n_support"],
         "n_validation": people - unknown,
         "n_unlabelled": unknown,
-        "undefined": judged.undefined,
+        "undefined": undefined,
         "metrics": document["metrics"] | values,
         "ceilings": ceilings,
     }

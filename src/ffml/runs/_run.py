@@ -10,6 +10,7 @@ from ffml.runs._promotion import Promotion
 from ffml.store import Store
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from ffml.base import Task
@@ -131,7 +132,8 @@ class Run(Promotion):
             task: what population or period they are of; None reads the run's column of tasks, or
                 else takes them as those who come after the newest task.
             record: write the decisions to the ledger. Whoever was decided about in that task
-                before gets the same decision again, and is not counted twice.
+                before gets the same decision again, and is not counted twice. False: say what would
+                be decided now, also about them.
             query: for a database.
             support: labelled rows of the same population, to adapt to.
             together: find prices on these very people, who come as one task.
@@ -145,13 +147,15 @@ class Run(Promotion):
             what it would be without fairness (unpriced), the version that decided, and the
             decision's number in the ledger if it was recorded.
         """
+        import pandas as pd
+
         from ffml.runs._decide import decide_people
 
         if record and version is not None:
             raise FFMLError("one version decides; ask another one with record=False, or promote it")
         if key is not None and not record:
             raise FFMLError("a key is for decisions that are recorded; leave out one of the two")
-        return decide_people(
+        said = decide_people(
             self,
             people,
             task=task,
@@ -162,6 +166,7 @@ class Run(Promotion):
             key=key,
             scorer=None if version is None else self.scorer(version),
         )
+        return pd.DataFrame(said, copy=False)
 
     def decide_together(
         self,
@@ -170,8 +175,11 @@ class Run(Promotion):
         *,
         task: str | None = None,
         scorer: "Scorer | None" = None,
-    ) -> "pd.DataFrame":
+    ) -> "dict[str, np.ndarray]":
         """Decide about the people of several requests, all of them recorded in one transaction.
+
+        The columns are those of `decide`, without a data frame: for one person that would take as
+        long as what it says.
 
         Args:
             people: as for `decide`, the rows of one request after those of another.

@@ -17,7 +17,7 @@ from ffml.recipe.build import Experiment, build_loop, shared_functions
 from ffml.recipe.config import RunConfig
 from ffml.recipe.saved import run_config
 from ffml.recipe.schemas import schema_from
-from ffml.runs._again import given_again, refuse_disorder
+from ffml.runs._again import given_again, refuse_disorder, refuse_future
 from ffml.runs._answer import keep_alarms, needs_labels
 from ffml.runs._played import learned_between, play_round
 from ffml.runs._state import StateWriter, read_state
@@ -103,6 +103,8 @@ class Session:
                 f"version {decides} decides and {self.version} is the newest, by which a task that "
                 "comes whole is decided about; promote it first (ffml promote)"
             )
+        if who != "run":
+            refuse_future(getattr(stream, "task_names", ()))
         before: list[str] = []
         keep_features = bool(self.store.document("keep_features"))
         for task in islice(stream.tasks(), most):

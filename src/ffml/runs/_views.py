@@ -20,7 +20,6 @@ from ffml.report.summary import run_summary
 from ffml.runs._answer import keep_alarms
 from ffml.runs._inputs import inputs_of
 from ffml.runs._newest import blindness, extremes
-from ffml.runs._promotion import RULE
 from ffml.runs._rounds import rounds_from
 from ffml.runs.ownership import VIEWS, refuse_links
 from ffml.scoring.model import MODEL, model_bytes
@@ -28,6 +27,9 @@ from ffml.store.durable import turn, write_atomically
 
 if TYPE_CHECKING:
     from ffml.runs._run import Run
+
+
+MIN_WAITING = 3  # tasks one after the other that were not learned from: more than a late label
 
 
 class Past(NamedTuple):
@@ -60,11 +62,24 @@ def summary_of(run: "Run", past: Past | None = None) -> dict[str, Any]:
         favourable=record.favourable,
         raised=record.raised,
         policy=record.policy,
+        everybody=record.counts.everybody,
     )
     summary["answer"]["extremes"] = extremes(run.store, record)
     summary["blindness"] = blindness(run.store, record)
+    summary["unlearned"] = _unlearned(record, rounds)
     extra = next((one.extra for one in reversed(rounds) if one.extra), {})
     return summary | {"moved": record.moved, "extra": extra, "head": record.head}
+
+
+def _unlearned(record: RunRecord, rounds: list[Round]) -> int | None:
+    """Count tasks that have labels, too few to be learned from; None unless the newest are such."""
+    settings, learned = record.config["run"], {row.round: row.status for row in record.kept}
+    newest = rounds[-1].round - int(settings.get("label_delay") or 0)
+    labelled = [one.round for one in rounds if one.n_support + one.n_validation]
+    waits = [learned[number] != "learned" for number in labelled if number <= newest]
+    if len(waits) < MIN_WAITING or not all(waits[-MIN_WAITING:]):
+        return None
+    return sum(waits)
 
 
 def write_views(run: "Run", anew: bool = False) -> Path | None:
@@ -83,13 +98,14 @@ def write_views(run: "Run", anew: bool = False) -> Path | None:
 
 def _write(run: "Run", folder: Path, past: Past, summary: dict[str, Any]) -> None:
     view, session = view_of(run, past, summary), run.session()
+    model = session.at(run.store.deciding).model(past.record.status)
     try:
         write_atomically(folder / CONFIG, to_json(past.record.config))
         for name, text in table_texts(past.rounds, past.names, session.schema, header=True).items():
             write_atomically(folder / name, text)
         write_atomically(folder / CARD, model_card_text(view))
         write_atomically(folder / REPORT, report_text(view))
-        write_atomically(folder / MODEL, model_bytes(session.model(past.record.status)))
+        write_atomically(folder / MODEL, model_bytes(model))
         write_atomically(folder / SUMMARY, to_json(summary))  # the last: with it, all are there
     except OSError as error:
         raise FFMLError(
@@ -163,9 +179,8 @@ def view_of(
 def facts_of(run: "Run") -> RunFacts:
     """Return what documents need to know of a run."""
     events = run.store.events()
-    rule = run.store.document(RULE) or "newest"
     return RunFacts(
-        view_of(run), run.versions, rule, (events[0].at, events[-1].at), events[-1].hash
+        view_of(run), run.versions, run.promotion, (events[0].at, events[-1].at), events[-1].hash
     )
 
 

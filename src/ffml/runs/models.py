@@ -11,22 +11,22 @@ from ffml.scoring.model import MODEL, SavedModel, load_model
 def model_at(address: str | Path, set_up: Callable[[], None] | None = None) -> SavedModel:
     """Read a model: its file as it is, or a run's as the ledger knows it now.
 
-    Of a run, the file beside the ledger is read if it is of the newest version, which needs no JAX;
-    otherwise ``set_up`` is called first.
+    Of a run it is the version that decides. The file beside the ledger is read if it is of that
+    version, which needs no JAX; otherwise ``set_up`` is called first.
     """
     path = Path(str(address))
     if "://" not in str(address) and not path.is_dir():
         return load_model(path)
     run = open_run(address, write=False)
     try:
-        newest = run.store.version_number
-        if not newest:
+        decides = run.store.deciding
+        if not decides:
             raise FFMLError(f"{run.store.name} has learned nothing yet; let it do a round first")
-        if run.folder is not None and (found := _file(run.folder)) and found.version == newest:
+        if run.folder is not None and (found := _file(run.folder)) and found.version == decides:
             return found
         if set_up is not None:
             set_up()
-        return run.session().model()
+        return run.session().at(decides).model()
     finally:
         run.close()
 

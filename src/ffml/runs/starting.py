@@ -47,13 +47,14 @@ def run(
         **options: the parts of a table's columns (``label``, ``positive``, ``sensitive``,
             ``task``, ``time``, ``by``, ``id``, ``drop``, ``query``, …) , who is approved
             (one of ``approve=0.8``, ``cost=5`` and ``threshold=0.3``) and settings (``max_gap``,
-            ``min_ratio``, ``notions``, ``method``, ``wrappers``, ``seed``, …; see `ffml methods`).
+            ``min_ratio``, ``aim``, ``notions``, ``method``, ``wrappers``, ``seed``, …; see
+            `ffml methods`).
     """
     roles = {name: options.pop(name) for name in [*options] if name in TABLE_KINDS}
     for several in ("sensitive", "drop"):
         if isinstance(roles.get(several), str):
             roles[several] = (roles[several],)
-    for name in ("max_gap", "min_ratio", "notions", "wrappers"):
+    for name in ("max_gap", "min_ratio", "aim", "notions", "wrappers"):
         if isinstance(options.get(name), float | int | str):
             options[name] = (options[name],)
     if policy := policy_of({name: options.pop(name, None) for name in OPTIONS}):
@@ -90,7 +91,7 @@ def start(
         experiment = build(config, sql_url=found.sql_url, source=found.source)
     stream = experiment.stream
     refuse_odd_names(stream)
-    document = config_document(experiment, command) | noticed(found, stream)
+    document = config_document(experiment, command) | noticed(found, stream, config.label_delay)
     documents = {
         "config": document,
         "schema": schema_document(stream.schema),
@@ -137,7 +138,8 @@ def default_folder(data: str, config: RunConfig) -> Path:
     return Path("runs") / f"{Path(data).stem}-{config.recipe.method}-{config.seed}"
 
 
-def noticed(found: Found, stream: Stream) -> dict[str, Any]:
+def noticed(found: Found, stream: Stream, label_delay: int) -> dict[str, Any]:
     """Return what was noticed about a table: columns that were guessed, and likely mistakes."""
-    mistakes = inspect(stream).mistakes if isinstance(stream, TableStream) else ()
+    some = isinstance(stream, TableStream)
+    mistakes = inspect(stream, label_delay=label_delay).mistakes if some else ()
     return {"guessed": dict(found.guessed), "warnings": list(mistakes)}

@@ -23,7 +23,7 @@ _POOL = {"poolclass": QueuePool, "max_overflow": -1, "hide_parameters": True}
 
 
 class Away(FFMLError):
-    """The database does not answer now; the same may work later."""
+    """The database cannot be used now; the same may work later."""
 
 
 class Database(ABC):
@@ -114,11 +114,11 @@ class SQLite(Database):
         """Read SQLite's words."""
         words = str(error.orig)
         if "locked" in words:
-            return FFMLError(f"somebody else is writing to {self.name}; try again")
+            return Away(f"somebody else is writing to {self.name}; try again")
         if "full" in words:
-            return FFMLError(f"no room to write {self.path}; make room, then go on where it ended")
+            return Away(f"no room to write {self.path}; make room, then go on where it ended")
         if "readonly" in words or "unable to open" in words:
-            return FFMLError(f"{self.path} cannot be written; check the rights of file and folder")
+            return Away(f"{self.path} cannot be written; check the rights of file and folder")
         if isinstance(error, sa.exc.DatabaseError) and re.search(
             "malformed|not a datab|I/O", words
         ):

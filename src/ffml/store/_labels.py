@@ -124,8 +124,8 @@ def _unknown(missing: list[Any], total: int) -> FFMLError:
 def _contradiction(corrections: tuple[Correction, ...]) -> FFMLError:
     first = corrections[0]
     return FFMLError(
-        f"{_named((first.task, first.id))} has label {first.before}, not {first.after} "
-        f"({len(corrections)} such); if the new labels are right, give them with --correct"
+        f"{first.words} ({len(corrections)} such); if the new labels are right, give them as "
+        'corrections (--correct; over HTTP, "correct": true)'
     )
 
 

@@ -1,11 +1,14 @@
 """What can be asked of a run's people: decisions and labels, each question bounded."""
 
+import datetime
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 
+from ffml.base import FFMLError
 from ffml.border import one_of
 from ffml.store import _json, _labels, _schema
 from ffml.store._reader import Reader
@@ -48,7 +51,7 @@ _LABELS = sa.text(
     "join events e on e.seq = l.event where l.seq between :first and :last order by l.seq"
 )
 _NEWEST = sa.text(
-    f"select e.at, r.task, d.id, d.decision, d.probability, d.version, {NEWEST_LABEL} "
+    f"select e.at, r.task, d.id, d.decision, d.unpriced, d.probability, d.version, {NEWEST_LABEL} "
     "from decisions d join rounds r on r.round = d.round join events e on e.seq = d.event "
     "where d.decision is not null order by d.seq desc limit :most"
 )
@@ -81,6 +84,7 @@ class NewestRow(NamedTuple):
     task: str
     id: str | None  # None: forgotten
     decision: int
+    unpriced: int | None
     probability: float | None
     version: int
     label: int | None
@@ -143,7 +147,10 @@ class PeopleReader(Reader):
         those from ``start`` on begin with one number.
         """
         period = f"substr(e.at, 1, {one_of('period', by, PERIODS)})" if by else "''"
-        given = {name: time for name, time in (("start", start), ("end", end)) if time}
+        times = (("start", start), ("end", end))
+        given = {name: _moment(name, time) for name, time in times if time is not None}
+        if len(given) == len(times) and given["start"] > given["end"]:
+            raise FFMLError("start comes after end; change them over")
         signs = {"start": ">=", "end": "<"}
         where = "".join(
             f" and d.event {signs[name]} "
@@ -198,6 +205,31 @@ class PeopleReader(Reader):
         text = _BY_TIME.format(length=one_of("period", by, PERIODS), last=LAST)
         rows = self._rows(sa.text(text), {"start": start})
         return {period: (int(people), int(positive)) for period, people, positive in rows}
+
+
+def _moment(name: str, text: str) -> str:
+    """Return a moment, or the beginning of one, as the ledger writes its times, in UTC.
+
+    >>> _moment("start", "2026-03"), _moment("end", "2026-03-01T06:00:00+05:00")
+    ('2026-03', '2026-03-01T01:00:00')
+    """
+    found = re.fullmatch(r"(\d{4}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d)?)?)?)?)?)(.*)", text)
+    try:
+        if found is None:
+            raise ValueError
+        moment = datetime.datetime.fromisoformat(found[1] + _FIRST[len(found[1]) :] + found[2])
+    except ValueError:
+        raise FFMLError(
+            f"{name} is a moment of UTC or its beginning, such as 2026-03 or 2026-03-01T12:30, got"
+            f" {text!r}"
+        ) from None
+    if not found[2]:
+        return found[1]
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    return moment.astimezone(datetime.UTC).replace(tzinfo=None).isoformat()
+
+
+_FIRST = "0000-01-01T00:00:00"  # how a moment goes on of which the beginning is given
 
 
 def _array(name: str, values: Sequence[Any]) -> np.ndarray:

@@ -40,6 +40,17 @@ class Correction(NamedTuple):
     before: int
     after: int
 
+    @property
+    def words(self) -> str:
+        """Say it without 0 and 1, which tables use either way round.
+
+        >>> Correction("2024-01", "17", 0, 1).words
+        "id '17' of task '2024-01' has the unfavourable label in the ledger and the favourable now"
+        """
+        before, after = (("unfavourable", "favourable")[y] for y in (self.before, self.after))
+        whose = f"id {self.id!r} of task {self.task!r}"
+        return f"{whose} has the {before} label in the ledger and the {after} now"
+
 
 class Placement(NamedTuple):
     """Where labels belong: one entry for each that is new or a correction."""
