@@ -2,9 +2,11 @@
 
 import json
 import logging
+import sqlite3
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from lives import labels
 from loaned import GOOD, persons, written
 from starlette.testclient import TestClient
@@ -12,6 +14,8 @@ from starlette.testclient import TestClient
 import ffml
 from ffml.service.app import Limits, create_app
 from ffml.service.tokens import make_token
+from ffml.store import Away
+from ffml.store.copying import copy_ledger
 
 
 def test_tensors_get_the_decisions_of_objects(client):
@@ -157,7 +161,8 @@ def test_bodies_that_are_no_json_or_too_large(folder):
         reply = client.post("/runs/loans/decide", json=many)
         assert reply.status_code == 413 and "at most 3 rows" in reply.json()["error"]
         assert client.get("/runs/nobody/fairness").status_code == 404
-        assert client.get("/runs/loans/fairness?by=shoe").status_code == 400
+        for strange in ("by=shoe", "by=day&start=yesterday", "start=2024-02&end=2024-01"):
+            assert client.get(f"/runs/loans/fairness?{strange}").status_code == 400
 
 
 def test_tokens_allow_what_their_scopes_say(folder):
@@ -192,3 +197,125 @@ def test_logs_have_no_word_of_what_was_sent(client, caplog):
     lines = [r.getMessage() for r in caplog.records if r.name == "ffml.service"]
     assert json.loads(lines[-1])["request"] == reply.headers["x-request-id"]
     assert "secret" not in caplog.text
+
+
+LABELLED = [GOOD | {"person": f"s{i}", "income": 30.0 + i, "paid": "no"} for i in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("runs/loans/decide", {"person": GOOD, "task": "\ud800"}),
+        ("runs/loans/adapt", {"people": [GOOD], "support": LABELLED, "task": "\udfff"}),
+        ("runs/loans/forget", {"id": "\ud800"}),
+        ("runs/loans/labels", {"labels": [{"id": "\ud800", "label": "yes"}]}),
+        ("v2/models/loans/infer", {"id": "\ud800", "inputs": []}),
+    ],
+)
+def test_half_of_a_character_is_refused(path, body, folder, client):
+    before = written(folder)
+    said = client.post(path, content=json.dumps(body), headers={"Content-Type": "application/json"})
+    assert said.status_code == 400 and "half of a character" in said.json()["error"]
+    assert written(folder) == before
+    whole = {"person": GOOD | {"person": "\U0001f600"}}  # JSON writes it as two halves
+    assert client.post("runs/loans/decide", json=whole).json()["id"] == "\U0001f600"
+
+
+def test_nobody_is_named_by_white_space(client):
+    for blank in (" ", "\t", "\u00a0"):
+        said = client.post("/runs/loans/decide", json={"person": GOOD | {"person": blank}})
+        assert said.status_code == 400 and "without an id" in said.json()["error"]
+
+
+def test_a_label_says_what_it_is_and_nothing_else(client):
+    client.post("/runs/loans/decide", json={"people": persons(2), "task": "counter"})
+    one, two = ({"id": p["person"], "label": "yes", "task": "counter"} for p in persons(2))
+    for rows, why in (
+        ([one, two | {"label": "maybe"}], "is 'maybe', and the run knows no and yes"),
+        ([one, {"id": two["id"], "label": "yes"}], "the task of every label, or of none"),
+        ([one, {"id": two["id"], "label": "yes", "taks": "counter"}], "no field 'taks'"),
+    ):
+        said = client.post("/runs/loans/labels", json={"labels": rows})
+        assert said.status_code == 400 and why in said.json()["error"]
+    assert client.post("/runs/loans/labels", json={"labels": [one, two]}).json()["new"] == 2
+
+
+def test_labelled_rows_to_adapt_to_may_have_one_label(client):
+    asked = {"people": persons(2), "support": LABELLED, "task": "town"}
+    assert len(client.post("/runs/loans/adapt", json=asked).json()["decisions"]) == 2
+    asked["support"] = [row | {"paid": "perhaps"} for row in LABELLED]
+    said = client.post("/runs/loans/adapt", json=asked)
+    assert said.status_code == 400 and "is 'perhaps'" in said.json()["error"]
+
+
+def test_a_time_that_starts_after_its_end_is_refused(client):
+    client.post("/runs/loans/decide", json={"people": persons(2)})
+    path = "/runs/loans/fairness?by=day&start=2026-03&end=2026-02"
+    assert "start comes after end" in client.get(path).json()["error"]
+
+
+def test_what_every_refusal_of_an_address_says(client):
+    for method, path in (("GET", "/nowhere"), ("GET", "/runs/loans/decide")):
+        assert "see /openapi.json" in client.request(method, path).json()["error"]
+    kind = {"Content-Type": "Application/JSON; charset=utf-8"}
+    said = client.post("/runs/loans/decide", content=json.dumps({"person": GOOD}), headers=kind)
+    assert said.status_code == 200
+
+
+def test_a_full_disk_is_no_fault_of_who_asks(folder, client, caplog):
+    store = client.app.state.runs["loans"].run.store
+    caplog.set_level(logging.WARNING)
+
+    def full(*_, **__):
+        raise store._base.explain(
+            sa.exc.OperationalError("", {}, sqlite3.OperationalError("database or disk is full"))
+        )
+
+    client.app.state.runs["loans"].run.decide_together = full
+    said = client.post("/runs/loans/decide", json={"person": GOOD})
+    assert said.status_code == 503 and said.headers["retry-after"]
+    assert any("no room to write" in record.getMessage() for record in caplog.records)
+
+
+def test_names_are_of_a_length_that_a_page_can_show(client):
+    for body in (
+        {"person": GOOD, "task": 256 * "x"},
+        {"person": GOOD | {"person": 256 * "x"}},
+        {"person": GOOD | {"month": 256 * "x"}},
+    ):
+        said = client.post("/runs/loans/decide", json=body)
+        assert said.status_code == 400 and "more than 255 letters" in said.json()["error"]
+    assert client.post("/runs/loans/forget", json={"id": 256 * "x"}).status_code == 400
+
+
+def test_tokens_of_one_name_in_two_runs_have_a_rate_each(folder, tmp_path):
+    copy_ledger(folder, tmp_path / "cards")
+    tokens = {}
+    for place in (folder, tmp_path / "cards"):
+        run = ffml.open(place)
+        tokens[place.name] = {"Authorization": f"Bearer {make_token(run.store, 'shop', ['read'])}"}
+        run.close()
+    app = create_app({"loans": str(folder), "cards": str(tmp_path / "cards")}, Limits(rate=1))
+    with TestClient(app, "http://localhost") as client:
+        for name, expected in (("loans", 200), ("loans", 429), ("cards", 200)):
+            said = client.get(f"/runs/{name}/columns", headers=tokens[name])
+            assert said.status_code == expected
+
+
+def test_a_run_whose_database_is_away_takes_no_other_with_it(folder, tmp_path):
+    copy_ledger(folder, tmp_path / "cards")
+    app = create_app({"loans": str(folder), "cards": str(tmp_path / "cards")})
+
+    async def away():
+        raise Away("no server answers there")
+
+    app.state.runs["cards"].tokens = away
+    with TestClient(app, "http://localhost") as client:
+        text = client.get("/metrics").text
+        assert 'run="loans"' in text and 'run="cards"' not in text
+        assert "loans" in client.get("/page/runs").text
+        assert client.get("/").status_code == client.get("/runs/cards/page").status_code == 200
+        for path in ("/runs/cards/check", "/runs/cards/page/parts"):
+            assert client.get(path).status_code == 503
+        app.state.runs["loans"].tokens = away
+        assert client.get("/metrics").status_code == 503

@@ -34,6 +34,7 @@ def test_promoted_and_rolled_back_between_two_requests(folder, client):
     body = {"people": persons(5)}
     first = client.post("/runs/loans/decide", json=body | {"task": "a"}).json()["decisions"]
     assert client.post("/runs/loans/versions/roll_back").json() == {"deciding": newest - 1}
+    assert client.get("/runs/loans/versions").json()["promotion"] == "manual"
     back = client.post("/runs/loans/decide", json=body | {"task": "b"}).json()["decisions"]
     assert {one["version"] for one in back} == {newest - 1} != {one["version"] for one in first}
     said = client.post(f"/v2/models/loans/versions/{newest}/infer", json=tensors(persons(5)))
@@ -44,6 +45,7 @@ def test_promoted_and_rolled_back_between_two_requests(folder, client):
     own = client.post(f"/v2/models/loans/versions/{newest - 1}/infer", json=tensors(persons(2, 8)))
     assert own.json()["parameters"] == {"recorded": True}
     assert client.post("/runs/loans/versions/newest/promote").json() == {"deciding": newest}
+    assert client.get("/runs/loans/versions").json()["promotion"] == "newest"
     assert client.post("/runs/loans/versions/99/promote").status_code == 400
     for bad in ("99", "x", "1e3", "-1", "9" * 30):
         assert client.get(f"/v2/models/loans/versions/{bad}").status_code == 404
@@ -85,11 +87,25 @@ def test_by_hand_nothing_is_promoted_by_itself(folder):
         assert client.post("/runs/loans/versions/newest/promote").json()["deciding"] == before + 1
 
 
+def test_the_newest_always_is_a_rule_that_is_said(folder):
+    app = create_app({"loans": str(folder)}, promote="auto")
+    with TestClient(app, "http://localhost") as client:
+        assert client.get("/runs/loans/versions").json()["promotion"] == "auto"
+        client.post("/runs/loans/versions/newest/promote")
+        bring(client, 9, "one")
+        said = client.get("/runs/loans/versions").json()
+        assert said["promotion"] == "newest" and said["deciding"] == said["newest"]
+    app = create_app({"loans": str(folder)}, promote="auto")
+    with TestClient(app, "http://localhost") as again:
+        assert again.get("/runs/loans/versions").json()["promotion"] == "auto"
+
+
 def test_by_trial_the_one_before_goes_on_until_labels_say_enough(folder):
     app = create_app({"loans": str(folder)}, promote="auto")
     with TestClient(app, "http://localhost") as client:
         before = client.get("/runs/loans/versions").json()["deciding"]
         bring(client, 9, "one")  # the newest decides: nothing to try
+        assert "no trial yet" in client.get("/runs/loans/versions").json()["waits"]
         bring(client, 8, "two")
         said = client.get("/runs/loans/versions").json()
         assert said["deciding"] == before and "labels of 24 people are too few" in said["waits"]

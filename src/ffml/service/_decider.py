@@ -23,6 +23,9 @@ MOST_WAITING = 4096  # requests; more are refused
 LOOK = 0.25  # seconds between looks at which version decides
 
 
+Decided = dict[str, list[Any]]  # what `ffml.Run.decide` returns: a list a column
+
+
 class Crowded(FFMLError):
     """More wait than can be served soon."""
 
@@ -32,7 +35,7 @@ class _Request(NamedTuple):
     task: str | None
     named: bool  # everybody has an id; who has none is named by content, and decided about alone
     key: str | None
-    reply: "asyncio.Future[pd.DataFrame]"
+    reply: "asyncio.Future[Decided]"
 
 
 class Decider:
@@ -55,7 +58,7 @@ class Decider:
 
     async def decide(
         self, people: pa.Table, task: str | None, named: bool, key: str | None = None
-    ) -> "pd.DataFrame":
+    ) -> Decided:
         """Decide about people; return what `ffml.Run.decide` does, once the ledger has it."""
         loop = asyncio.get_running_loop()
         if self._closed or len(self._waiting) >= MOST_WAITING:
@@ -86,9 +89,13 @@ class Decider:
             self._keep(loop.run_in_executor(self._other, self._take))
 
     def _keep(self, task: "asyncio.Future[Any]") -> None:
-        """Hold on to a task until it is done, as the loop does not."""
+        """Hold on to a task until it is done, as the loop does not; hear of its failure.
+
+        A version that could not be read, as the database is away, is looked for again.
+        """
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda one: one.cancelled() or one.exception())
 
     def _take(self) -> int:
         scorer = self._run.scorer()
@@ -137,9 +144,17 @@ class Decider:
                 return [error]
         return [answer for one in some for answer in self._answers([one])]
 
-    def _decide(self, some: list[_Request]) -> "list[pd.DataFrame]":
+    def _decide(self, some: list[_Request]) -> list[Decided]:
         people = pa.concat_tables([one.people for one in some]) if some[1:] else some[0].people
         requests = [(len(one.people), one.key) for one in some]
-        frame = self._run.decide_together(people, requests, task=some[0].task, scorer=self._scorer)
+        said = self._run.decide_together(people, requests, task=some[0].task, scorer=self._scorer)
         ends = list(accumulate(number for number, _ in requests))
-        return [frame[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        return [
+            {name: column[start:end].tolist() for name, column in said.items()}
+            for start, end in zip([0, *ends], ends, strict=False)
+        ]
+
+
+def lists_of(frame: "pd.DataFrame") -> Decided:
+    """Return decisions as plain values."""
+    return {str(name): frame[name].to_numpy().tolist() for name in frame}

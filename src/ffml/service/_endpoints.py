@@ -9,8 +9,9 @@ from starlette.requests import Request
 from ffml.base import FFMLError
 from ffml.runs import Run
 from ffml.service import _fairness, _inference, _learner, _read
+from ffml.service._decider import lists_of
 from ffml.service._guard import few_enough, read_json, request_key
-from ffml.service._people import people_table, table
+from ffml.service._people import LONGEST, people_table, table
 from ffml.service._served import Served
 
 Handler = Callable[[Request, Served, str], Awaitable[Any]]
@@ -22,7 +23,7 @@ async def decide(request: Request, served: Served, who: str) -> Any:
     if ("person" in body) == ("people" in body):
         raise FFMLError("give one person, or a list of people")
     rows = _rows(request, body, "people") if "people" in body else [body["person"]]
-    task, key = _text(body, "task"), request_key(request, who)
+    task, key = _task(body), request_key(request, who)
     people = people_table(rows, served.columns)
     said = await served.decider.decide(people, task, bool(served.columns.id), key)
     shown = served.rows(said)
@@ -44,15 +45,16 @@ async def adapt(request: Request, served: Served, who: str) -> Any:
             f"and {served.columns.label}"
         )
     support = table({name: [row.get(name) for row in rows] for name in names})
-    task, key = _text(body, "task"), request_key(request, who)
+    task, key = _task(body), request_key(request, who)
     said = await served.learner.call(_learner.adapt, people, support, task, key)
-    return {"decisions": served.rows(said)}
+    return {"decisions": served.rows(lists_of(said))}
 
 
 async def labels(request: Request, served: Served, who: str) -> Any:
     """Bring labels of people decided about, by id or decision_id, and learn what is due."""
     body = await read_json(request, ("labels", "correct"))
     rows, columns = _rows(request, body, "labels"), served.columns
+    _refuse_fields(rows)
     by = next((n for n in ("decision_id", "id") if rows and _all_have(rows, n, "label")), None)
     if by is None:
         raise FFMLError(
@@ -62,7 +64,9 @@ async def labels(request: Request, served: Served, who: str) -> Any:
     name = "number" if by == "decision_id" else columns.id or "id"
     values = {name: [_word(row, by) for row in rows]}
     values[columns.label] = [_word(row, "label") for row in rows]
-    if by == "id" and columns.task and all("task" in row for row in rows):
+    if by == "id" and any("task" in row for row in rows):
+        if not columns.task or not _all_have(rows, "task"):
+            raise FFMLError("give the task of every label, or of none; send others apart")
         values[columns.task] = [_word(row, "task") for row in rows]
     if not isinstance(correct := body.get("correct", False), bool):
         raise FFMLError("correct is true or false")
@@ -117,6 +121,14 @@ def _rows(request: Request, body: Mapping[str, Any], name: str) -> list[Any]:
     return rows
 
 
+def _refuse_fields(rows: list[Any]) -> None:
+    """Refuse what a label has not, such as a task that is misspelt and would not count."""
+    known = ("id", "decision_id", "label", "task")
+    given = {str(name) for row in rows if isinstance(row, dict) for name in row}
+    if strange := sorted(given.difference(known)):
+        raise FFMLError(f"no field {strange[0][:60]!r} of a label; there are {', '.join(known)}")
+
+
 def _all_have(rows: list[Any], *names: str) -> bool:
     return all(isinstance(row, dict) and {*names} <= {*row} for row in rows)
 
@@ -135,6 +147,13 @@ def _text(body: Mapping[str, Any], name: str) -> str | None:
     return value
 
 
+def _task(body: Mapping[str, Any]) -> str | None:
+    task = _text(body, "task")
+    if task is not None and len(task) > LONGEST:
+        raise FFMLError(f"task has more than {LONGEST} letters; give a shorter name")
+    return task
+
+
 class Endpoint(NamedTuple):
     """A path of a run: what it does, and who may ask it."""
 
@@ -150,7 +169,11 @@ class Endpoint(NamedTuple):
 
 
 _RUN, _MODEL = "/runs/{run}", "/v2/models/{run}"
-_PERIOD = {"start": "from here on", "end": "up to here", "by": "task, hour, day, month or year"}
+_PERIOD = {
+    "start": "a task, or a time such as 2026-03: from here on",
+    "end": "a task: up to it; or a time: before it",
+    "by": "task, hour, day, month or year",
+}
 _LIMITS = dict.fromkeys(_read.LIMITS, "a number such as 0.05") | {"notion": "of max_gap, min_ratio"}
 ENDPOINTS = (
     Endpoint("POST", f"{_RUN}/decide", "decide", decide, "decide", "decide", keyed=True),

@@ -31,12 +31,14 @@ def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
         raise FFMLError(f"by is one of task, {', '.join(TIMES)}")
     with run.store.snapshot():
         record, whole = run.record, run.answer
-        names, tables, evidence = _by_task(record, asked) if by == "task" else _by_time(run, asked)
+        names, tables, people, evidence = (
+            _by_task(record, asked) if by == "task" else _by_time(run, asked)
+        )
     if len(names) > MOST_PERIODS:
         raise FFMLError(f"{len(names)} periods are too many; ask for at most {MOST_PERIODS}")
     bounds = record.asked or [(notion, None) for notion in record.config["notions"]]
     periods = [
-        _period(name, {c: t[[at]] for c, t in tables.items()}, record.columns, bounds)
+        _period(name, {c: t[[at]] for c, t in tables.items()}, people[[at]], record.columns, bounds)
         | ({"evidence": evidence[at]} if evidence else {})
         for at, name in enumerate(names)
     ]
@@ -45,41 +47,48 @@ def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
 
 def _by_task(
     record: RunRecord, asked: Mapping[str, str]
-) -> tuple[list[str], Tables, list[dict[str, float]]]:
+) -> tuple[list[str], Tables, np.ndarray, list[dict[str, float]]]:
     tasks = list(record.tasks)
     for name in ("start", "end"):
         if name in asked and asked[name] not in tasks:
             raise FFMLError(f"{name} names a task of the run, as /rounds lists them")
     first = tasks.index(asked["start"]) if "start" in asked else 0
     last = tasks.index(asked["end"]) if "end" in asked else len(tasks) - 1
+    if first > last:
+        raise FFMLError("start comes after end; change them over")
     shown = slice(first, last + 1)
     found = column_alarms(record.tables, record.columns, record.asked)
     logs: dict[str, Any] = {}
-    for (notion, _), alarms in found.items():
+    for (notion, *_), alarms in found.items():
         for one in alarms:
             logs[notion] = np.maximum(logs.get(notion, 0.0), np.maximum.accumulate(one.log_wealth))
     evidence = [
         {notion: wealth(float(log[at])) for notion, log in logs.items()}
         for at in range(first, last + 1)
     ]
-    return tasks[shown], {name: table[shown] for name, table in record.tables.items()}, evidence
+    tables = {name: table[shown] for name, table in record.tables.items()}
+    return tasks[shown], tables, record.counts.everybody[shown], evidence
 
 
-def _by_time(run: Run, asked: Mapping[str, str]) -> tuple[list[str], Tables, list[Any]]:
+def _by_time(run: Run, asked: Mapping[str, str]) -> tuple[list[str], Tables, np.ndarray, list[Any]]:
     rows = run.store.periods(asked.get("start"), asked.get("end"), asked["by"])
     names = list(dict.fromkeys(row[0] for row in rows))
     places = {name: place for place, name in enumerate(names, 1)}
     counts = np.array([(places[row[0]], *row[1:]) for row in rows], np.int64).reshape(-1, 6)
     columns = run.record.columns
     tables = tables_of(Counts(*counts.T), run.store.cells(), columns, len(names))
-    return names, tables.decided, []
+    return names, tables.decided, tables.everybody, []
 
 
 def _period(
-    name: str, tables: Tables, columns: Sequence[SensitiveColumn], bounds: Sequence[Any]
+    name: str,
+    tables: Tables,
+    everybody: np.ndarray,
+    columns: Sequence[SensitiveColumn],
+    bounds: Sequence[Any],
 ) -> dict[str, Any]:
     """Say of one period what is said of all: the fact, and what it tells of the rule."""
-    found = answer(tables, columns, bounds, [name], by_task=False)
+    found = answer(tables, columns, bounds, [name], by_task=False, everybody=everybody)
     notions = [
         {
             **{key: one[key] for key in ("notion", "max_gap", "min_ratio", "verdict")},

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import re
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,10 +20,15 @@ from ffml.store import Away, Busy
 if TYPE_CHECKING:
     from ffml.service._served import Served
 
+LOG = logging.getLogger("ffml.service")
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 MOST_TOKENS = 10_000  # whose rates are remembered
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _LATER = {"Retry-After": "1"}
+_UNKNOWN = {  # Starlette's words -> ours
+    "Not Found": "there is nothing at this address; see /openapi.json",
+    "Method Not Allowed": "this address takes another method; see /openapi.json",
+}
 
 
 class Limits(NamedTuple):
@@ -39,10 +45,10 @@ class Rates:
     """How many requests each token has left: a second's worth at once, then by the second."""
 
     def __init__(self, rate: float | None) -> None:
-        self._rate, self._left = rate, dict[str, tuple[float, float]]()
+        self._rate, self._left = rate, dict[tuple[str, str], tuple[float, float]]()
 
-    def take(self, who: str) -> None:
-        """Count a request; refuse one too many."""
+    def take(self, who: tuple[str, str]) -> None:
+        """Count a request of a run's token; refuse one too many."""
         if self._rate is None:
             return
         now, most = time.monotonic(), max(self._rate, 1.0)
@@ -61,18 +67,22 @@ async def admit(request: Request, scope: str) -> tuple["Served", str]:
     if served is None:
         raise HTTPException(404, "no such run; /openapi.json names those there are")
     who = await authorise(request, served, scope)
-    request.app.state.rates.take(who)
+    request.app.state.rates.take((served.name, who))
     return served, who
 
 
 async def allowed(request: Request, scope: str = "read") -> list["Served"]:
-    """Return the runs that who asks may read, or where it has another scope; refuse if none."""
-    some, refusal, who = [], None, ""
+    """Return the runs that who asks may read, or where it has another scope; refuse if none.
+
+    A run whose database is away is not among them; the others are.
+    """
+    some, who = [], ("", "")
+    refusal: Exception | None = None
     for served in request.app.state.runs.values():
         try:
-            who = await authorise(request, served, scope)
+            who = served.name, await authorise(request, served, scope)
             some.append(served)
-        except HTTPException as error:
+        except (HTTPException, Away) as error:
             refusal = error
     if refusal is not None and not some:
         raise refusal
@@ -111,7 +121,8 @@ def request_key(request: Request, who: str) -> str | None:
 async def read_json(request: Request, fields: tuple[str, ...] = ()) -> dict[str, Any]:
     """Read a JSON object within the limits; where fields are given, it may have no others."""
     limits = request.app.state.limits
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind.lower() != "application/json":
         raise HTTPException(415, "send JSON with Content-Type: application/json")
     too_large = HTTPException(413, f"a request has at most {limits.body:,} bytes; send fewer")
     if (length := request.headers.get("content-length", "")).isdecimal() and (
@@ -130,7 +141,9 @@ async def read_json(request: Request, fields: tuple[str, ...] = ()) -> dict[str,
     except ClientDisconnect:
         raise HTTPException(400, "the connection ended before the body did") from None
     try:
-        value = json.loads(b"".join(parts), parse_constant=_no_constant)
+        value = _parsed(b"".join(parts))
+    except UnicodeEncodeError:
+        raise HTTPException(400, "half of a character, such as \\ud800, is no text") from None
     except (ValueError, RecursionError):
         raise HTTPException(400, "the body is not JSON; send an object") from None
     if not isinstance(value, dict):
@@ -149,14 +162,23 @@ def few_enough(request: Request, number: int) -> None:
 def problem(request: Request, error: Exception) -> Response:
     """Say in one line what was wrong."""
     if isinstance(error, HTTPException):
-        return JSONResponse({"error": error.detail}, error.status_code, dict(error.headers or {}))
+        words = _UNKNOWN.get(error.detail, error.detail)
+        return JSONResponse({"error": words}, error.status_code, dict(error.headers or {}))
     words = " ".join(str(error).split())
-    served = request.app.state.runs.get(request.path_params.get("run", ""))
-    if served is not None:  # name the run instead of where it is kept
+    for served in request.app.state.runs.values():  # name the run instead of where it is kept
         words = words.replace(served.run.store.name, served.name)
     if isinstance(error, Away | Busy | Crowded | Stopped):
+        LOG.warning(json.dumps({"run": request.path_params.get("run", ""), "unavailable": words}))
         return JSONResponse({"error": words}, 503, _LATER)
     return JSONResponse({"error": words}, 400)
+
+
+def _parsed(body: bytes) -> Any:
+    """Parse JSON; a text that cannot be written again is refused."""
+    value = json.loads(body, parse_constant=_no_constant)
+    if b"\\ud" in body.lower():  # perhaps half of a pair
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def _no_constant(name: str) -> None:

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ffml.base import FFMLError
+from ffml.service._decider import lists_of
 from ffml.service._guard import authorise, few_enough, read_json, request_key
 from ffml.service._people import Columns, check_names, check_values, table
 from ffml.service._served import Served
@@ -43,12 +44,12 @@ async def infer(request: Request, served: Served, who: str) -> Any:
         said = await served.decider.decide(people, None, bool(served.columns.id), key)
     else:
         said = await run_in_threadpool(
-            lambda: served.run.decide(people, record=False, version=number)
+            lambda: lists_of(served.run.decide(people, record=False, version=number))
         )
     shown = served.shown(said)
     values = shown | {"label": shown["decision"], "decision": [*map(int, shown["favourable"])]}
     outputs = [
-        {"name": name, "datatype": kind, "shape": [len(said)], "data": values[name]}
+        {"name": name, "datatype": kind, "shape": [len(people)], "data": values[name]}
         for name, kind in OUTPUTS.items()
     ]
     reply = {"model_name": served.name, "model_version": str(shown["version"][0])}

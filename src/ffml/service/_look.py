@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ffml.base import FFMLError
+from ffml.base import FFMLError, SensitiveColumn
 from ffml.metrics.facts import compared_groups, group_facts
 from ffml.metrics.phrases import UNDEFINED, asked_words, bound_of, hundred, in_points, were_decided
 from ffml.metrics.rates import selection_rates
@@ -57,7 +57,6 @@ def long_look(
     whole = len(tasks[shown]) == len(tasks)
     return look | {
         "tiles": _tiles(run, look, record),
-        "unknown": {name: n for name, n in record.counts.unknown.items() if n},
         "tasks": tasks,
         "start": tasks[shown][0],
         "end": tasks[shown][-1],
@@ -100,7 +99,9 @@ def _shown(tasks: Sequence[str], asked: Mapping[str, str]) -> slice:
 def _tiles(run: "Run", look: Mapping[str, Any], record: "RunRecord") -> list[tuple[str, str]]:
     """Return a few large numbers with what they are."""
     apart = [
-        (f"{in_points(_gap(record.counts.unpriced[name]))} points", name) for name in record.moved
+        (f"{in_points(_gap(record.counts.unpriced[column.name], column))} points", column.name)
+        for column in record.columns
+        if column.name in record.moved
     ]
     return [
         (f"{look['people']:,}", "people decided so far"),
@@ -111,9 +112,9 @@ def _tiles(run: "Run", look: Mapping[str, Any], record: "RunRecord") -> list[tup
     ]
 
 
-def _gap(counts: Any) -> float:
-    """Return how far apart the rates of groups are in all tasks together."""
-    rates = selection_rates(counts.sum(0))
+def _gap(counts: np.ndarray, column: SensitiveColumn) -> float:
+    """Return how far apart the rates of the groups that are compared are, in all tasks together."""
+    rates = selection_rates(compared_groups(counts, column).tables.sum(0))
     return float(np.nanmax(rates) - np.nanmin(rates))
 
 
@@ -127,7 +128,7 @@ def _part_sentence(record: "RunRecord", shown: slice) -> str:
         groups = compared_groups(record.tables[column.name][shown], column)
         for fact in group_facts(groups.tables, column.name, groups.names, "demographic-parity"):
             said.append(f"{rates_words(fact, record.favourable)}: {apart_words(fact, notion)}")
-    people = int(next(iter(record.tables.values()))[shown].sum())
+    people = int(record.counts.everybody[shown].sum())
     return f"Of {people:,} people decided in this part, {'; '.join(said)}."
 
 
@@ -225,6 +226,7 @@ def _newest(run: "Run", columns: "Columns") -> list[dict[str, Any]]:
         {
             **{"at": _time(row.at), "task": row.task, "id": row.id or "forgotten"},
             "decision": columns.word(row.decision),
+            "unpriced": UNDEFINED if row.unpriced is None else columns.word(row.unpriced),
             "probability": UNDEFINED if row.probability is None else f"{row.probability:.3f}",
             "version": row.version,
             "label": "not yet" if row.label is None else columns.word(row.label),

@@ -24,6 +24,7 @@ from starlette.responses import Response, StreamingResponse
 from ffml.report import charts
 from ffml.service._guard import admit, allowed, authorise
 from ffml.service._look import long_look, short_look
+from ffml.store import Away
 
 if TYPE_CHECKING:
     from ffml.runs import Run
@@ -66,7 +67,7 @@ async def frame(request: Request) -> Response:
         "name": name,
         "parts": f"{at}/parts" if name else f"{at}/runs",
         "changes": f"{at}/changes",
-        "closed": any([await one.tokens() for one in some]),
+        "closed": any([await _closed(one) for one in some]),
     }
     return _html(TEMPLATES["page.html"].render(values))
 
@@ -167,6 +168,14 @@ def _stream(request: Request, some: list["Served"]) -> Response:
         return sum(one.kept.seconds for one in some) / SHARE
 
     return request.app.state.streams.response(state, pause)
+
+
+async def _closed(served: "Served") -> bool:
+    """Tell whether a run asks for a token; one whose database is away says so once it is asked."""
+    try:
+        return bool(await served.tokens())
+    except Away:
+        return False
 
 
 async def _is_admin(request: Request, served: "Served") -> bool:

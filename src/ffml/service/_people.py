@@ -4,9 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ffml.base import FFMLError
 from ffml.runs import Run
+
+LONGEST = 255  # letters of an id, or of a task's name
 
 
 class Columns(NamedTuple):
@@ -77,6 +80,13 @@ def check_values(people: pa.Table, columns: Columns) -> pa.Table:
             raise FFMLError(f"{name!r} is a list or an object; give a text, a number or null")
     if not len(people):
         raise FFMLError("there is nobody to decide about; give a person or a list of them")
+    for name in {columns.id, columns.task}.intersection(people.column_names):
+        column = people.column(name)
+        if (
+            pa.types.is_string(column.type)
+            and (pc.max(pc.utf8_length(column)).as_py() or 0) > LONGEST
+        ):
+            raise FFMLError(f"{name!r} has more than {LONGEST} letters; give a shorter name")
     if columns.id:
         ids = people.column(columns.id)
         if ids.null_count or (pa.types.is_string(ids.type) and "" in ids.to_pylist()):

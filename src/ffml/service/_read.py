@@ -11,6 +11,7 @@ from ffml.runs import Run
 
 MOST_EVENTS = 1000
 MOST_DELAYS = 2000  # newest labels whose lag is looked at
+NO_TRIAL = "no trial yet: it takes labels of people who come one by one"
 LIMITS = ("max_gap", "min_ratio", "min_dp", "min_eo", "max_violation")
 
 
@@ -31,13 +32,18 @@ def versions(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
     """Return all versions: when each was learned, which can decide and which does; the trials."""
     with run.store.snapshot():
         rows, trials = run.versions, run.store.document("trials")
-        rule = run.store.document("promotion") or "newest"
+        rule, deciding = run.promotion, run.store.deciding
+    newest = rows[-1].number if rows else 0
+    waits = ""
+    if rule == "auto" and deciding != newest:
+        tried = trials and trials["against"] == deciding
+        waits = trials["refused"] if tried else NO_TRIAL
     names = ("number", "at", "task", "checksum", "parent", "kept", "deciding")
     return {
-        "deciding": run.store.deciding,
-        "newest": rows[-1].number if rows else 0,
+        "deciding": deciding,
+        "newest": newest,
         "promotion": rule,
-        "waits": trials["refused"] if trials and rule == "auto" else "",
+        "waits": waits,
         "versions": [{name: getattr(row, name) for name in names} for row in rows],
     }
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ffml.service._inference import CONTENT_TYPES, DATATYPES
-from ffml.service._people import Columns
+from ffml.service._people import LONGEST, Columns
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 MAYBE_TEXT: Schema = {"type": ["string", "null"]}
 WORD: Schema = {"type": "string", "minLength": 1}
+NAME: Schema = WORD | {"maxLength": LONGEST}
 WHOLE: Schema = {"type": "integer"}
 YES: Schema = {"type": "boolean"}
 NUMBER: Schema = {"type": ["number", "null"]}
@@ -133,9 +134,9 @@ def person(columns: Columns, label: bool = False) -> Schema:
     fields = dict.fromkeys(columns.names, some)
     fields |= {name: NUMBER for name, kind in columns.inputs.items() if kind == "numeric"}
     if columns.id:
-        fields[columns.id] = {"type": ["string", "integer"], "minLength": 1}
+        fields[columns.id] = {"type": ["string", "integer"], "minLength": 1, "maxLength": LONGEST}
     if columns.task:
-        fields[columns.task] = WORD
+        fields[columns.task] = NAME
     required = [*columns.inputs, *filter(None, [columns.id])]
     if label:
         fields[columns.label] = {"enum": [*columns.labels]}
@@ -145,7 +146,7 @@ def person(columns: Columns, label: bool = False) -> Schema:
 
 def bodies(name: str, columns: Columns) -> dict[str, Schema]:
     """Describe what a run takes, by endpoint."""
-    one, few, task = ref(f"{name}.Person"), {"maxItems": 10_000}, {"task": WORD}
+    one, few, task = ref(f"{name}.Person"), {"maxItems": 10_000}, {"task": NAME}
     people = {"people": listed(one) | few}
     support = {"support": listed(ref(f"{name}.Labelled")) | few}
     tensors = {"id": TEXT, "inputs": listed(ref("Tensor")), "parameters": ANY}
@@ -153,6 +154,6 @@ def bodies(name: str, columns: Columns) -> dict[str, Schema]:
         "decide": {"oneOf": [record({"person": one}, task), record(people, task)]},
         "labels": record({"labels": listed(ref("Label")) | few}, {"correct": YES}),
         "adapt": record(people | support, task),
-        "forget": record({"id": WORD}, task),
+        "forget": record({"id": WORD}, {"task": WORD}),
         "infer": {"type": "object", "properties": tensors, "required": ["inputs"]},
     }

@@ -4,18 +4,15 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
 from ffml.runs import Run, open_run
-from ffml.service._decider import Decider
+from ffml.service._decider import Decided, Decider
 from ffml.service._learner import Learner
 from ffml.service._people import columns_of
 from ffml.service.tokens import tokens_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TOKENS_KNOWN = 1.0  # seconds after which tokens are read again
 MOST_KEPT = 64  # values that are kept of a run
@@ -69,9 +66,8 @@ class Served:
             self._tokens_at = time.monotonic()
         return self._tokens
 
-    def shown(self, decided: "pd.DataFrame") -> dict[str, list[Any]]:
+    def shown(self, values: Decided) -> dict[str, list[Any]]:
         """Say decisions in the user's words: a list for each field."""
-        values = {str(name): decided[name].to_numpy().tolist() for name in decided}
         words = {code: self.columns.word(code) for code in (-1, 0, 1)}
         return {
             "id": values["id"],
@@ -85,7 +81,7 @@ class Served:
             "version": values["version"],
         }
 
-    def rows(self, decided: "pd.DataFrame") -> list[dict[str, Any]]:
+    def rows(self, decided: Decided) -> list[dict[str, Any]]:
         """Say decisions in the user's words: an object for each person."""
         shown = self.shown(decided)
         return [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]

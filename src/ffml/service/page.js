@@ -119,6 +119,14 @@
     watch();
   }
 
+  // Up to the newest task means up to whichever is the newest later.
+  function period({ start, end }) {
+    const asked = new URLSearchParams();
+    if (start.selectedIndex > 0) asked.set("start", start.value);
+    if (end.selectedIndex < end.length - 1) asked.set("end", end.value);
+    return asked.size ? `?${asked}` : "";
+  }
+
   function pick(search) {
     history.replaceState(null, "", location.pathname + search);
     show(true).catch(refuse);
@@ -131,7 +139,7 @@
     start();
   });
   view.addEventListener("change", (event) => {
-    if (event.target.form?.id === "period") pick(`?${new URLSearchParams(new FormData(event.target.form))}`);
+    if (event.target.form?.id === "period") pick(period(event.target.form.elements));
   });
   view.addEventListener("reset", (event) => { event.preventDefault(); pick(""); });
   document.addEventListener("visibilitychange", () => {

@@ -88,7 +88,8 @@ def application() -> Starlette:
 def set_up() -> None:
     """Prepare a process that serves: one device, and log lines as they are."""
     configure(devices=1)
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+    logging.basicConfig(stream=sys.stderr, format="%(message)s")
+    logging.getLogger("ffml.service").setLevel(logging.INFO)
 
 
 def _address(host: str, port: int) -> str:
