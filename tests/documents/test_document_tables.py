@@ -85,6 +85,14 @@ def test_ll144_needs_to_know_which_column_is_which():
         make_document("ll144", HAND, fields={"data_type": "old"})
 
 
+@pytest.mark.parametrize("kind", ["ll144", "ugesp"])
+def test_people_who_were_adapted_to_are_named(kind):
+    said = make_document(kind, HAND._replace(adapted=1894)).sections[0].texts[0]
+    assert "207 people were decided about" in said and said.endswith("are in no table.")
+    assert "1,894 more are in the data: decisions were adapted to their labels" in said
+    assert "adapted" not in make_document(kind, HAND).sections[0].texts[0]
+
+
 def test_ugesp_by_hand():
     rows = by(rows_of(make_document("ugesp", HAND), "By sex"), "group")
     women, men, others = rows["F",], rows["M",], rows["X",]

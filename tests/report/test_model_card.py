@@ -57,6 +57,17 @@ def run():
     return make_run()
 
 
+def test_a_card_says_whether_decisions_were_adapted_to_labels_of_their_task(run):
+    supports = [None, *range(1, len(run.rounds))]
+    for support, said in (
+        (supports, "after adapting to other rows"),
+        ([0] * len(supports), "before any label of that task"),
+    ):
+        rounds = replace(run.rounds, columns={**run.rounds.columns, "n_support": support})
+        card = card_of(replace(run, rounds=rounds)).words
+        assert said in card and ("meant to be adapted" in card) == any(support)
+
+
 def test_wrappers_are_said_in_a_sentence_each_with_their_limits(run):
     copy = changed(run, wrappers=["corrected", "evened", "of another ffml"])
     card, page = card_of(copy), "".join(page_of(copy).text)

@@ -344,3 +344,15 @@ def test_task_names_that_look_like_missing_values():
     run.rounds.columns["task"][:] = ["NA", "nan\nnull", "None"]
     _, *rows = page_of(run).table("Task", "Female", "Male")
     assert [row[0] for row in rows] == ["NA", "nan\nnull", "None"]
+
+
+@pytest.mark.parametrize("groups", [2, 5])
+def test_no_interval_that_is_drawn_reaches_beyond_the_axis(groups):
+    from ffml.metrics.rates import wilson
+    from ffml.report.pictures import rate_ends
+
+    counts = np.zeros((3, groups, 3, 2), int)
+    counts[:, :, 2] = [6, 4]
+    low, high = rate_ends(counts)
+    least, most = (float(one[0]) for one in wilson(np.array([4]), np.array([10])))
+    assert (low <= least and most <= high) == (groups == 2)  # those of many are not drawn

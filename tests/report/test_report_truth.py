@@ -88,6 +88,9 @@ def test_facts_and_verdict_are_said(pages):
     page, card = texts
     assert f"with {people:,} people, " in page
     assert f"You allowed 5 points; the gap was {100 * gap:.1f} points" in page
+    rule = notion["rule"]["so_far"]  # of the same interval as the sentence below it
+    ends = " to ".join(f"{100 * rule[end]:.1f}" for end in ("low", "high"))
+    assert f"(of more people like these: {ends})" in page
     assert f"Of {people:,} people decided so far" in card
     assert f"{100 * gap:.1f} points apart, you allowed 5." in card
     for text in texts:
@@ -95,6 +98,13 @@ def test_facts_and_verdict_are_said(pages):
         for column in truth.columns:
             for rate, count in truth.rates(column).values():
                 assert f"{rate:.3f}" in text and f"{count:,}" in text
+
+
+def test_the_headline_shows_the_interval_that_the_verdict_goes_by(pages):
+    page = pages[3][0]
+    ends = re.search(r"of more people like these: [\d.]+ to ([\d.]+)\)", page)
+    said = re.search(r"with more people of these tasks, the gap is within ([\d.]+) points", page)
+    assert said is None or ends[1] == said[1]
 
 
 def test_nothing_that_needs_labels_is_a_number_where_they_are_selective(pages):

@@ -5,9 +5,10 @@ from typing import Any
 from ffml.documents._document import SIGN_OFF, Document, Section, asked, sign_off
 from ffml.documents._people import People
 from ffml.documents._run_facts import RunFacts
-from ffml.metrics.phrases import asked_words
-from ffml.recipe.asked import asked_bounds
+from ffml.metrics.phrases import asked_words, points_words
+from ffml.recipe.asked import aimed_bounds, asked_bounds
 from ffml.report.answer import sentences
+from ffml.report.numbers import listed
 
 RULE = (
     "Technical documentation under Article 11 and Annex IV of Regulation (EU) 2024/1689 (AI Act), "
@@ -141,5 +142,9 @@ def _monitoring(run: RunFacts) -> tuple[str, ...]:
 
 def _asked(run: RunFacts) -> str:
     config = run.view.config
-    bounds = asked_bounds(config["notions"], config["max_gap"], config["min_ratio"])
-    return "; ".join(asked_words(notion, bound) for notion, bound in bounds)
+    given = config["notions"], config["max_gap"], config["min_ratio"]
+    asked, aimed = asked_bounds(*given), aimed_bounds(*given, config.get("aim"))
+    said = "; ".join(asked_words(notion, bound) for notion, bound in asked)
+    if asked == aimed:
+        return said
+    return f"{said} (aiming for {listed([points_words(bound) for _, bound in aimed])})"

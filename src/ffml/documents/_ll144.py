@@ -107,6 +107,7 @@ def _what(people: People, columns: dict[str, str]) -> tuple[str, ...]:
     chosen = sum(selected for _, selected in people.counts.values())
     favourable = f" ({people.favourable})" if people.favourable else ""
     said = f"{people.total:,} people were decided about; {chosen:,} were selected{favourable}."
+    said += people.others
     if people.median is not None:
         said = (
             f"{people.total:,} people were scored. The median of all scores is {people.median:g}; "

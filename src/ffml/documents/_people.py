@@ -47,6 +47,17 @@ class People(NamedTuple):
     start: str = ""  # the first period and the last one, where they are told
     end: str = ""
     median: float | None = None  # of everybody's scores, where "favourably" means above it
+    adapted: int = 0  # people of a run whose labels decisions were adapted to; nobody decided
+
+    @property
+    def others(self) -> str:
+        """Say who else is in the data; empty if nobody is."""
+        if not self.adapted:
+            return ""
+        return (
+            f" {self.adapted:,} more are in the data: decisions were adapted to their labels, and"
+            " they are in no table."
+        )
 
     @property
     def total(self) -> int:
@@ -74,7 +85,9 @@ def people_of_run(store: Store) -> People:
         columns = tuple(one.name for one in schema_from(store.document("schema")).sensitive)
         tasks = store.tasks()
     counts: dict[tuple[str | None, ...], tuple[int, int]] = {}
+    adapted = 0
     for cell, decision, n in zip(*(part.tolist() for part in _of(totals)), strict=True):
+        adapted += n if decision < 0 else 0
         if decision >= 0:
             key = tuple(cells[cell].get(name) for name in columns)
             people, selected = counts.get(key, (0, 0))
@@ -83,7 +96,7 @@ def people_of_run(store: Store) -> People:
         raise FFMLError(f"{store.name} has decided about nobody yet; let it finish a task first")
     dated = bool(tasks) and all(map(is_period, tasks))
     span = (min(tasks), max(tasks)) if dated else ("", "")
-    return People(store.name, favourable_of(config), columns, counts, *span)
+    return People(store.name, favourable_of(config), columns, counts, *span, adapted=adapted)
 
 
 def _of(totals: Any) -> tuple[Any, Any, Any]:

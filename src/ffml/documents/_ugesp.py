@@ -22,7 +22,7 @@ def document(people: People, given: dict[str, str]) -> Document:
     analyses += [people.columns] if len(people.columns) > 1 else []
     period = f"{people.start} to {people.end}" if people.start else ""
     what = asked(_WHAT, {"period": period} | given)
-    said = f"{people.total:,} people were decided about."
+    said = f"{people.total:,} people were decided about.{people.others}"
     return Document(
         "ugesp",
         "Selection rates under the Uniform Guidelines",
@@ -39,8 +39,9 @@ def document(people: People, given: dict[str, str]) -> Document:
 
 _NOTES = (
     "Ratio: a group's selection rate over the highest rate of a group with at least "
-    f"{MIN_PEOPLE} people. Below four fifths is generally regarded as evidence of adverse impact; "
-    "smaller differences may be, and larger ones need not be where numbers are small (§ 1607.4D).",
+    f"{MIN_PEOPLE} people (of any, if fewer than two have as many). Below four fifths is "
+    "generally regarded as evidence of adverse impact; smaller differences may be, and "
+    "larger ones need not be where numbers are small (§ 1607.4D).",
     "Short of four fifths, short of parity: how many more people of the group would have to be "
     "selected for four fifths of the highest rate, and for that rate itself, all else being equal.",
     "Z: the difference of the two rates in standard deviations of a pooled rate; courts have "

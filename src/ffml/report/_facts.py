@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from ffml.metrics.phrases import UNDEFINED, asked_words
-from ffml.recipe.asked import asked_bounds
+from ffml.metrics.phrases import UNDEFINED, asked_words, points_words
+from ffml.recipe.asked import aimed_bounds, asked_bounds
 from ffml.report._view import RunView
 from ffml.report.numbers import listed, number
 
@@ -16,14 +16,26 @@ PARTS = {"inner": "Adaptation (inner)", "outer": "Learning (outer)", "model": "M
 
 
 def constraint_phrase(run: RunView) -> str:
-    """Name what was asked for: each notion with its bound; nothing if there was none."""
-    return listed([asked_words(name, bound) for name, bound in asked_of(run)])
+    """Name what was asked for, and aimed at if that was less; nothing if there was none."""
+    return listed([with_aim(run, *asked) for asked in asked_of(run)])
+
+
+def with_aim(run: RunView, notion: str, bound: Any) -> str:
+    """Name what was asked for of one notion, and aimed at if that was less."""
+    asked, aim = asked_words(notion, bound), run.config.get("aim")
+    if aim is None:
+        return asked
+    aimed = dict(aimed_bounds(run.config["notions"], *_bounds(run), aim))
+    return f"{asked} (aiming for {points_words(aimed[notion])})"
 
 
 def asked_of(run: RunView) -> tuple[tuple[str, Any], ...]:
     """Return the notions that were asked for, with their bounds."""
-    bounds = (run.config.get(name) for name in ("max_gap", "min_ratio"))
-    return asked_bounds(run.config.get("notions") or [], *bounds)
+    return asked_bounds(run.config.get("notions") or [], *_bounds(run))
+
+
+def _bounds(run: RunView) -> tuple[Any, Any]:
+    return run.config.get("max_gap"), run.config.get("min_ratio")
 
 
 def data_name(run: RunView) -> str:

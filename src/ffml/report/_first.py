@@ -12,7 +12,7 @@ from ffml.metrics import phrases, words
 from ffml.metrics.labels import why_unmeasured
 from ffml.metrics.phrases import in_points, known, rate
 from ffml.metrics.summary import typical_gap
-from ffml.report._facts import data_name, protected
+from ffml.report._facts import data_name, protected, with_aim
 from ffml.report._view import RunView
 from ffml.report.answer import MOST_GROUPS
 from ffml.report.numbers import counted, listed
@@ -56,7 +56,7 @@ def verdicts(run: RunView) -> list[dict[str, str]]:
     answer = run.summary["answer"]
     return [
         {
-            "asked": phrases.asked_words(notion["notion"], phrases.bound_of(notion)),
+            "asked": with_aim(run, notion["notion"], phrases.bound_of(notion)),
             "verdict": notion["verdict"] or "",
             "kind": (notion["verdict"] or "none").replace(" ", "-"),
             "headline": headline(run, notion),
@@ -80,21 +80,26 @@ def headline(run: RunView, notion: Mapping[str, Any]) -> str:
 
 def _apart(notion: Mapping[str, Any]) -> str:
     fact, bound = notion["fact"], phrases.bound_of(notion)
-    column = next(c for c in notion["columns"] if c["column"] == fact["column"])
-    four_fifths = f"the lowest rate was {in_points(fact['ratio'])} % of the highest"
-    if isinstance(bound, Ratio):
-        return (
-            f"You asked for {100 * bound.least:g} %; {four_fifths}{_rule(column['ratio'], ' %')}."
-        )
-    gap = f"{in_points(fact['gap'])} points{_rule(column['pooled'], '')}"
+    least = bound.least if isinstance(bound, Ratio) else None
+    four_fifths = f"the lowest rate was {in_points(fact['ratio'], least)} % of the highest"
     if bound is None:
-        return f"The gap was {gap}; {four_fifths}."
+        column = next(c for c in notion["columns"] if c["column"] == fact["column"])
+        ends = _ends(column["pooled"]["so_far"])
+        return f"The gap was {in_points(fact['gap'])} points{ends}; {four_fifths}."
+    rule = notion["rule"]["so_far"]  # the one that the verdict goes by, and says below
+    if isinstance(bound, Ratio):
+        turned = {"low": _less(rule["high"]), "high": _less(rule["low"])}
+        return f"You asked for {100 * bound.least:g} %; {four_fifths}{_ends(turned, ' %')}."
+    gap = f"{in_points(fact['gap'], bound)} points{_ends(rule)}"
     return f"You allowed {phrases.limit_words(notion)}; the gap was {gap}."
 
 
-def _rule(found: Mapping[str, Any], unit: str) -> str:
+def _less(apart: float | None) -> float | None:
+    return None if apart is None else 1 - apart
+
+
+def _ends(found: Mapping[str, Any], unit: str = "") -> str:
     """Say between which ends the rule lies."""
-    found = found.get("so_far", found)
     if not known(found["low"]) or not known(found["high"]):
         return ""
     ends = f"{in_points(found['low'])} to {in_points(found['high'])}{unit}"
@@ -125,7 +130,7 @@ def beside(run: RunView) -> dict[str, Any]:
     decided = phrases.decided(answer["favourable"])
     shown = compared if len(compared) <= MOST_GROUPS else []
     heads = [f"{decided[0].upper()}{decided[1:]}, of 100"]
-    heads += [f"… of 100 {groups[i]}" for i in shown]
+    heads += [f"… of 100 {phrases.group_words(groups[i], name)}" for i in shown]
     heads += [f"Gap by {name}, points", "Lowest rate in % of the highest (four-fifths: 80)"]
     heads += ["Typical gap within a task, points", "Accuracy", "Balanced accuracy"]
     rows = zip(heads, *(_cells(one, len(shown)) for one in columns.values()), strict=True)

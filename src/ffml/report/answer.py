@@ -55,11 +55,11 @@ def change_sentences(summary: Mapping[str, Any]) -> list[str]:
     """Say what would be without fairness or with groups known, and whose decisions it changed."""
     free, favourable = summary.get("without_fairness"), summary["answer"]["favourable"]
     moved = (summary.get("moved") or {}).items()
-    said = [_without_sentence(free)] if free else []
+    said = [_without_sentence(free, favourable)] if free else []
     if alone := summary.get("alone"):
         said.append(_alone_sentence(alone, typical_gap(summary["answer"]["notions"][0])))
     if blindness := summary.get("blindness"):
-        said.append(_blindness_sentence(blindness))
+        said.append(_blindness_sentence(blindness, favourable))
     return said + [_moved_sentence(column, groups, favourable) for column, groups in moved]
 
 
@@ -78,6 +78,8 @@ def within_tasks_sentence(column: Mapping[str, Any]) -> str:
     if typical["value"] == 0:  # on few rows that is not the absence of a gap
         most = f", which leaves room for {in_points(typical['high'])} points"
         size = "that cannot be told from chance" + (most if known(typical["high"]) else "")
+    elif {typical["higher"], typical["lower"]} != {long_run["higher"], long_run["lower"]}:
+        size += f", between {typical['higher']} and {typical['lower']}"
     return f"{text}, and a typical gap {size}."
 
 
@@ -87,8 +89,9 @@ def gap_words(gap: Mapping[str, Any]) -> str:
     >>> gap_words({"value": 0.011, "low": 0.0, "high": 0.03})
     '1.1 points (95 % interval 0.0 to 3.0)'
     """
-    ends = f" (95 % interval {in_points(gap['low'])} to {in_points(gap['high'])})"
-    return f"{in_points(gap['value'])} points" + (ends if known(gap["high"]) else "")
+    ends = f"95 % interval {in_points(gap['low'])} to {in_points(gap['high'])}"
+    told = ends if known(gap["high"]) else "no interval can be told"
+    return f"{in_points(gap['value'])} points ({told})"
 
 
 def labels_sentence(answer: Mapping[str, Any]) -> str:
@@ -135,7 +138,7 @@ def right_sentence(answer: Mapping[str, Any]) -> str:
 def _constant(answer: Mapping[str, Any]) -> str:
     """Say how often one decision for everybody would be right, where that is more often."""
     best, accuracy = answer["constant_accuracy"], answer["accuracy"]
-    if not known(best) or not known(accuracy) or best <= accuracy:
+    if not known(best) or not known(accuracy) or round(best, 3) <= round(accuracy, 3):
         return ""
     favour = decided(answer["favourable"])
     which = favour if answer["label_share"] > 0.5 else f"not {favour}"
@@ -197,18 +200,18 @@ def _moved_sentence(column: str, groups: Sequence[Mapping[str, Any]], favourable
     return f"Fairness changed {total:,} of {people:,} decisions (by {column}): of {said}."
 
 
-def _blindness_sentence(found: Mapping[str, Any]) -> str:
+def _blindness_sentence(found: Mapping[str, Any], favourable: str) -> str:
     """Say what it costs that decisions do not know groups.
 
     >>> found = {"people": 4096, "accuracy": 0.804, "accuracy_by_group": 0.826}
-    >>> print(_blindness_sentence(found))
+    >>> print(_blindness_sentence(found, "approved"))
     With a threshold for each group (--decide-with-groups, where lawful), accuracy would have been
     0.826 and not 0.804 among the newest 4,096 people with a label, as many of them approved.
     """
     return (
         "With a threshold for each group (--decide-with-groups, where lawful), accuracy would have"
         f" been {found['accuracy_by_group']:.3f} and not {found['accuracy']:.3f} among the newest"
-        f" {found['people']:,} people with a label, as many of them approved."
+        f" {found['people']:,} people with a label, as many of them {decided(favourable)}."
     )
 
 
@@ -223,12 +226,12 @@ def _alone_sentence(found: Mapping[str, Any], together: float | None) -> str:
     )
 
 
-def _without_sentence(found: Mapping[str, Any]) -> str:
+def _without_sentence(found: Mapping[str, Any], favourable: str) -> str:
     text = (
         f"The same learner without fairness: {in_points(found.get('gap'))} points apart, the"
         f" lowest rate {in_points(found.get('ratio'))} % of the highest, typical gap"
-        f" {in_points(found.get('typical'))}, {hundred(found.get('positive_share'))} decided"
-        " favourably"
+        f" {in_points(found.get('typical'))}, {hundred(found.get('positive_share'))}"
+        f" {decided(favourable)}"
     )
     if not known(found.get("accuracy")):
         return f"{text}."

@@ -67,6 +67,7 @@ def _context(run: RunView) -> dict[str, Any]:
         "interrupted": summary.get("status") != "complete",
         "rounds": counted(len(run.rounds), "round"),
         "label": label,
+        "adapted": bool(np.nansum(run.rounds.numbers("n_support")) > 0),
         "protected": protected,
         "model": {
             "Kind": f"binary classifier, model {config.get('model')}",

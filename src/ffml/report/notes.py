@@ -9,7 +9,7 @@ from ffml.report.numbers import counted
 
 def warning_lines(run: RunView) -> list[str]:
     """Say what was noticed about the table, and which inputs changed along the stream."""
-    lines = [_sentence(line) for line in (useless_warning(run.summary),) if line]
+    lines = [_sentence(line) for line in (learning_warning(run.summary),) if line]
     lines += [_sentence(str(warning)) for warning in run.config.get("warnings") or []]
     if guessed := run.config.get("guessed"):
         columns = ", ".join(f"{part} {column!r}" for part, column in guessed.items())
@@ -22,6 +22,21 @@ def warning_lines(run: RunView) -> list[str]:
             f"{since}: {found['text']}."
         )
     return lines
+
+
+def learning_warning(summary: Mapping[str, Any]) -> str:
+    """Say that tasks are not learned from, or that nothing useful was; empty if neither is so.
+
+    >>> print(learning_warning({"unlearned": 18}))
+    18 tasks have labels and were not learned from, the newest among them: that takes half of a
+    task's labels; bring those that are missing (ffml label)
+    """
+    if found := summary.get("unlearned"):
+        return (
+            f"{found:,} tasks have labels and were not learned from, the newest among them: that"
+            " takes half of a task's labels; bring those that are missing (ffml label)"
+        )
+    return useless_warning(summary)
 
 
 def useless_warning(summary: Mapping[str, Any]) -> str:

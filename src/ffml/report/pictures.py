@@ -26,6 +26,7 @@ from ffml.report.charts import (
 )
 
 MOST_INPUTS = 8
+MOST_INTERVALS = 3  # groups; the intervals of more would hide each other
 Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
 
 
@@ -70,8 +71,8 @@ def rate_pictures(
 
 def gap_asked(asked: Asked) -> float | None:
     """Return the largest gap of demographic parity that was asked for."""
-    most = dict(asked).get("demographic-parity")
-    return most if isinstance(most, float) else None
+    gaps = (most for notion, most in asked if notion == "demographic-parity")
+    return next((most for most in gaps if isinstance(most, float)), None)
 
 
 def evidence_pictures(
@@ -85,16 +86,16 @@ def evidence_pictures(
 
     Of a part, ``shown``, the evidence is still that of all tasks up to then: an alarm stands.
     """
-    bounds, drawn, places = dict(asked), [], tasks[shown]
+    drawn, places = [], tasks[shown]
     found = column_alarms(tables, columns, asked) if len(places) > 1 else {}
-    for i, ((notion, name), alarms) in enumerate(found.items()):
+    for i, ((notion, bound, name), alarms) in enumerate(found.items()):
         logs = [(one.comparison, one.log_wealth[shown] / np.log(10)) for one in alarms]
         lines = [Line(whom, log.tolist()) for whom, log in logs]
         if lines:
             drawn.append(
                 line_figure(
                     f"evidence-{i}",
-                    f"Evidence against {asked_words(notion, bounds[notion])}, by {name}",
+                    f"Evidence against {asked_words(notion, bound)}, by {name}",
                     "0 is no evidence, 1 is ten to one, 2 is a hundred to one. At the line the"
                     " alarm is raised, and it stands, however often one looks.",
                     places,
@@ -120,7 +121,7 @@ def rates_picture(
     chosen, people = counts[..., 1].sum(-1), counts.sum((-2, -1))
     low, high = wilson(chosen, people)
     rates = metrics.selection_rates(counts)
-    few = len(column.groups) <= 3  # the intervals of many would hide each other
+    few = len(column.groups) <= MOST_INTERVALS
     lines = [
         Line(
             name,
@@ -136,17 +137,30 @@ def rates_picture(
         middle = metrics.rates.divide(chosen.sum(1), people.sum(1))
         band = tuple(np.clip(middle + end, 0, 1).tolist() for end in (-most / 2, most / 2))
         caption += f" Rates within a band of {100 * most:g} points keep what was asked."
-    title = f"{title}: rates by {column.name}" if title else f"Rates by {column.name}"
+    title = (
+        f"{title[:1].upper()}{title[1:]}: rates by {column.name}"
+        if title
+        else f"Rates by {column.name}"
+    )
     return line_figure(key, title, caption, tasks, lines, _whole, band=band, ends=ends)
 
 
 def rate_ends(*counts: np.ndarray) -> tuple[float, float]:
-    """Return between which tenths rates lie, with some room: one scale for all that is compared."""
+    """Return between which tenths rates lie, with some room, and intervals where they are drawn.
+
+    It is one scale for all that is compared.
+    """
     rates = np.concatenate([metrics.selection_rates(one).ravel() for one in counts])
     rates = rates[np.isfinite(rates)]
     if not len(rates):
         return 0.0, 1.0
-    low, high = np.floor(10 * rates.min() - 0.5) / 10, np.ceil(10 * rates.max() + 0.5) / 10
+    reach = [rates - 0.05, rates + 0.05]
+    for one in counts:
+        if one.shape[1] <= MOST_INTERVALS:
+            low, high = wilson(one[..., 1].sum(-1), one.sum((-2, -1)))
+            reach += [low[np.isfinite(low)], high[np.isfinite(high)]]
+    ends = np.concatenate(reach)
+    low, high = np.floor(10 * ends.min()) / 10, np.ceil(10 * ends.max()) / 10
     return float(np.clip(low, 0, 0.9)), float(np.clip(high, 0.1, 1))
 
 
@@ -162,12 +176,15 @@ def _gaps(
     pooled = metrics.gap_statistics(counts, column.groups, by_task=False)
     place = int(np.argmax(np.abs(np.nan_to_num([one.pooled for one in pooled]))))
     gaps = metrics.round_gaps(counts)
-    gap, chance = gaps.gap[:, place], np.sqrt(np.maximum(gaps.gap**2 - gaps.square, 0))[:, place]
+    gap = gaps.gap[:, place]
+    both = [part[place] for part in np.triu_indices(len(column.groups), 1)][::-1]
+    sides = counts[:, both].sum(2).transpose(1, 0, 2)  # (2, T, decision)
+    low, high = _newcombe(sides[..., 1], sides.sum(-1))
     rate = float(counts[..., 1].sum() / max(counts.sum(), 1))
     even = Z * np.sqrt(rate * (1 - rate) / np.where(gaps.rows > 0, gaps.rows, np.nan))[:, place]
     spans = [
-        Span(task, float(g), float(g - Z * c), float(g + Z * c), float(e))
-        for task, g, c, e in zip(tasks, gap, chance, even, strict=True)
+        Span(task, float(g), float(a), float(b), float(e))
+        for task, g, a, b, e in zip(tasks, gap, low, high, even, strict=True)
     ]
     first = pooled[place].comparison.partition(" against ")[0]
     return forest_figure(
@@ -179,6 +196,19 @@ def _gaps(
         _whole,
         allowed=most,
     )
+
+
+def _newcombe(chosen: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return Newcombe's 95 % interval of a difference of rates, which holds for two people too.
+
+    >>> ends = _newcombe(np.array([[56.0], [48.0]]), np.array([[70.0], [80.0]]))
+    >>> [round(float(end[0]), 4) for end in ends]  # Newcombe 1998, table II, method 10
+    [0.0524, 0.3339]
+    """
+    rate, (low, high) = chosen / np.where(people > 0, people, np.nan), wilson(chosen, people)
+    gap = rate[0] - rate[1]
+    below = np.hypot(rate[0] - low[0], high[1] - rate[1])
+    return gap - below, gap + np.hypot(high[0] - rate[0], rate[1] - low[1])
 
 
 def price_picture(run: RunView) -> str:

@@ -24,10 +24,11 @@ def run_summary(
     favourable: str = "",
     raised: Iterable[Mapping[str, Any]] = (),
     policy: str = "",
+    everybody: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """Say in numbers what a run came to: the answer first, then everything behind it.
 
-    ``asked``, ``favourable``, ``raised`` and ``policy`` are as in `ffml.metrics.answer.answer`.
+    ``asked`` and what follows it are as in `ffml.metrics.answer.answer`.
     """
     counts = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     tables = {name: measurable(table) for name, table in counts.items()}
@@ -41,7 +42,14 @@ def run_summary(
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
         "answer": answer(
-            counts, columns, asked, names, favourable=favourable, raised=raised, policy=policy
+            counts,
+            columns,
+            asked,
+            names,
+            favourable=favourable,
+            raised=raised,
+            policy=policy,
+            everybody=everybody,
         ),
         "without_fairness": without_fairness(rounds, columns, asked),
         "alone": had_each_come_alone(rounds, columns, asked),
