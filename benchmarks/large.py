@@ -61,7 +61,7 @@ roles = {"label": "approved", "sensitive": ("sex",), "time": "month", "by": "mon
 found = find_data(sys.argv[1], roles)
 config = configure_run(found.data, {"max_gap": (0.05,), "data_options": found.options})
 run = build(config, source=found.source)
-noticed(found, run.stream)
+noticed(found, run.stream, 0)
 step(run.loop, run.state, next(iter(run.stream.tasks())))
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 print(time.process_time(), memory)

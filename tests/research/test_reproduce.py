@@ -251,7 +251,7 @@ def test_end_task_is_the_last_round():
     table = end_task(end_frame()).set_index(["metric", "label"])
     ffml = table.loc[("dp", "FFML")]
     assert ffml["mean"] == pytest.approx(0.5) and ffml["std"] == pytest.approx(0.01)
-    assert (ffml["paper"], ffml["repeats"]) == (0.97, 3) and ffml["best"] and ffml["paper_best"]
+    assert (ffml["paper"], ffml["repeats"]) == (0.97, 3) and ffml["best"]
     assert table.loc[("accuracy", "TWP"), "mean"] == pytest.approx(80.0)
     assert table.loc[("accuracy", "TWP"), "best"] and table.loc[("disc", "TWP"), "best"]
     assert table.loc[("disc", "FFML"), "mean"] == pytest.approx(0.35)
@@ -259,7 +259,6 @@ def test_end_task_is_the_last_round():
     assert table.loc[("disc_rescaled", "FFML"), "mean"] == 1.0
     assert table.loc[("disc_rescaled", "TWP"), "mean"] == pytest.approx(0.1 / 0.35)
     assert table.loc[("disc_rescaled", "FFML"), "paper"] == 0.07
-    assert table.loc[("accuracy", "GenOLC"), "paper_best"]
     assert table.groupby("metric")["best"].sum().to_dict() == {
         "dp": 1,
         "eo": 5,  # a tie
@@ -280,6 +279,8 @@ def test_table_2_as_people_read_it():
     assert lines["EO ↑", "here"][0] == "–"  # undefined is neither 0 nor 1
     assert lines["EO ↑", "here"][1] == "0.50 ± 0.00 (2)"  # in two repeats of three
     assert ("Disc ↓", "paper") not in lines and ("Disc ↓, rescaled", "paper") in lines
+    assert lines["DP ↑", "is"][-1] == "lower (-47.0 sd)"  # 0.50 ± 0.01 beside 0.97
+    assert lines["EO ↑", "is"][:2] == ["–", "–"]  # undefined; no spread
     assert isinstance(lines["accuracy, % ↑", "here"][0], Best)
     assert lines["accuracy, % ↑", "here"][0] == "80.0 ± 0.0"
     assert "are not targets" in made.caption and "random term" in made.caption
@@ -362,10 +363,10 @@ def stub_rounds(cell, count):
             task=f"task {t}",
             n_rows=2500,
             n_support=200,
-            n_validation=2250,
+            n_validation=8,
             metrics={name: rng.uniform(0.3, 1) if t != 2 else NAN for name in names},
             undefined={},
-            tables={"sex": np.ones((2, 2, 2), int)},
+            tables={"sex": np.ones((2, 2, 2), int)},  # of the 8
             constraint=nothing,
             reliability=np.zeros((10, 3)),
             multipliers=nothing,
@@ -546,6 +547,25 @@ def test_a_kept_run_is_taken_and_not_computed_again(tmp_path, run_main, monkeypa
     frames = [made.runs.load(made.cells).drop(columns="n_rows") for made in (first, second)]
     pd.testing.assert_frame_equal(*frames, check_like=True)
     assert json.loads(out)[0]["run_seconds"] == 240
+
+
+def test_what_is_finished_is_shown_with_what_is_missing(tmp_path, run_main, monkeypatch):
+    words = ("reproduce", "table2", "figure5", "--quick", "--seeds", "0", "--rounds", "2")
+    setting = replace(QUICK, seeds=(0,), rounds=2)
+    code, _, err = run_main(*words, "--finished")
+    assert code == 2 and "no run of these items is finished yet; leave out --finished" in err
+    some = Reproduction(["table2"], setting, Path("reproduce"))
+    some.cells = [c for c in some.cells if c.label == "TWP" or c.config.data == "crime"]
+    stub(some, 2)
+    monkeypatch.setattr("ffml.studies.play.compute", None)  # nothing is computed
+    code, out, err = run_main(*words, "--finished")
+    assert code == 0 and "Made table2 in" in out, err  # of figure 5 nothing is finished
+    page = Path("reproduce/table2-quick.md").read_text()
+    assert "| accuracy, % ↑ | paper | 52.14 | 53.69 |" in page  # though nothing ran for it
+    assert "nan" not in page
+    assert "10 of 18 runs are missing: m-FTML on bank (1), OGDLC on bank (1)," in page
+    assert "on crime (" not in page
+    assert json.loads(Path("reproduce/table2-quick.json").read_text())["runs"] == 8
 
 
 def test_the_runs_of_table_2_that_the_repository_keeps_are_those_it_asks_for():

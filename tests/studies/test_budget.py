@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from ffml.recipe.config import configure_run
 from ffml.studies.compare import Variant, plan
+from ffml.studies.tuning import plan_space
 
 SMALL = [
     *("--data", "synthetic", "--method", "twp max_gap=0.1", "--method", "refit", "--seeds", "0"),
@@ -25,7 +27,6 @@ def test_methods_are_compared_with_the_best_of_as_many_draws(run_main, tmp_path)
     assert all(found["how"]["settings_tried"] == 2 for found in chosen.values())
     assert all(min(found["how"]["seeds"]) >= 100 for found in chosen.values())
     assert "max_gap" not in chosen["twp_max_gap=0.1"]["settings"]  # what is given is not drawn
-    assert chosen["twp_max_gap=0.1"]["settings"]["lr"] != 0.1
     document = json.loads(out)
     assert document["runs"] == 2 and "--tune 2" in document["command"]
     kept = (tmp_path / "compare" / "results.csv").read_bytes()
@@ -33,6 +34,23 @@ def test_methods_are_compared_with_the_best_of_as_many_draws(run_main, tmp_path)
     assert code == 0 and err.count("runs finished already; to compute: 0") == 2
     assert (tmp_path / "compare" / "results.csv").read_bytes() == kept
     assert json.loads(again)["computed"] == 0
+
+
+def test_the_first_that_is_tried_is_what_the_settings_are_anyway():
+    given = {"max_gap": (0.1,), "num_steps": 2}
+    search = plan_space("synthetic", method="twp", given=given, grid={}, random=3, as_they_are=True)
+    first, *others = search.settings
+    own = configure_run("synthetic", {"method": "twp"}).settings
+    assert first == {name: own[name] for name in search.names}
+    assert len(others) == 2 and first not in others
+
+
+def test_a_refit_with_boosting_has_no_logistic_regression_to_tune():
+    given = {"classifier": "boosting", "wrappers": ("evened",)}
+    search = plan_space("synthetic", method="refit", given=given, grid={}, random=2)
+    assert "inverse_l2" not in search.names
+    logistic = plan_space("synthetic", method="refit", given={}, grid={}, random=2)
+    assert "inverse_l2" in logistic.names
 
 
 def test_what_was_chosen_is_what_is_run():

@@ -66,6 +66,7 @@ def test_every_setting_makes_another_key():
         "recipe": Recipe("twp"),
         "notions": ("dbc",),
         "min_ratio": (0.8,),
+        "aim": (0.03,),
         "rounds": 3,
         "memory_policy": "recent",
         "policy": "balanced",

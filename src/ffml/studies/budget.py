@@ -23,8 +23,9 @@ def chosen_by_search(
 ) -> Choose:
     """Return what `plan` can ask for a variant's settings on a data set: the best of some draws.
 
-    They are drawn from the default space of `ffml tune`, and chosen by its rule on its seeds and
-    rounds, which no table reports. What a variant or all of them were given is not drawn.
+    The first is what the settings are anyway. The others are drawn from the default space of
+    `ffml tune`. They are chosen by its rule on its seeds and rounds, which no table reports. What a
+    variant or all of them were given is not drawn.
 
     Searches are kept in the folder ``tuned`` of ``out`` and go on where they were. ``seeds`` are
     by default those of `ffml tune`; for the rest see `ffml.studies.tuning.tune_settings`.
@@ -44,6 +45,7 @@ def chosen_by_search(
             random=draws,
             preset=preset,
             seeds=seeds,
+            as_they_are=True,
             data_options=options,
             plugins=plugins,
         )

@@ -94,7 +94,8 @@ def metric_by_round(metric: str, number: int) -> Callable[[Setting, pd.DataFrame
             f"{name} of every round's decision on the validation rows of the new task, before the "
             f"task is learned. {_MEASURED}"
         )
-        return Made(caption, table, _drawn(given, len(setting.shares), title, setting.note))
+        columns = table["validation"].nunique()
+        return Made(caption, table, _drawn(given, columns, title, setting.note))
 
     return make
 

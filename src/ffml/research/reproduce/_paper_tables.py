@@ -44,8 +44,8 @@ def end_task(frame: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per data set, metric and method: ``mean`` and ``std`` over the ``repeats`` in which
-        it is defined, what the ``paper`` prints, and whether it is the ``best`` (``paper_best``)
-        of its line.
+        it is defined, what the ``paper`` prints, how many standard deviations ours is ``above`` it,
+        and whether it is the ``best`` of its line.
     """
     summary = summarise_results(frame, min_validation=0, part="last")
     summary = summary[summary["metric"].isin(METRICS)].rename(columns={"seeds": "repeats"})
@@ -56,13 +56,13 @@ def end_task(frame: pd.DataFrame) -> pd.DataFrame:
     table = pd.concat([summary, *scaled], ignore_index=True)
     places = table[["data", "metric", "label"]].itertuples(index=False)
     table["paper"] = [_printed(*place) for place in places]
-    for column, best in (("mean", "best"), ("paper", "paper_best")):
-        table[best] = False
-        for (_, metric), lines in table.groupby(["data", "metric"], sort=False):
-            ranked = lines[column] if METRICS[str(metric)][1] else -lines[column]
-            table.loc[lines.index, best] = ranked == ranked.max()
-    columns = ["data", "metric", "label", "mean", "std", "repeats", "paper", "best", "paper_best"]
-    return table[columns]
+    table["above"] = (table["mean"] - table["paper"]) / table["std"].where(table["std"] > 0)
+    table["best"] = False
+    for (_, metric), lines in table.groupby(["data", "metric"], sort=False):
+        ranked = lines["mean"] if METRICS[str(metric)][1] else -lines["mean"]
+        table.loc[lines.index, "best"] = ranked == ranked.max()
+    columns = ["data", "metric", "label", "mean", "std", "repeats", "paper", "above"]
+    return table[[*columns, "best"]]
 
 
 def rescaled(lines: pd.DataFrame) -> pd.DataFrame:
@@ -80,7 +80,12 @@ def end_task_table(setting: Setting, frame: pd.DataFrame) -> Made:
     """Write one table a data set; the best of every line is marked."""
     numbers = end_task(frame)
     tables = [
-        TextTable(str(data).capitalize(), ["metric", "", *LABELS.values()], _lines(rows), names=2)
+        TextTable(
+            str(data).capitalize(),
+            ["metric", "", *LABELS.values()],
+            _lines(str(data), rows),
+            names=2,
+        )
         for data, rows in numbers.groupby("data", sort=False)
     ]
     caption = (
@@ -90,33 +95,49 @@ def end_task_table(setting: Setting, frame: pd.DataFrame) -> Made:
         "is defined, where not in all: it is not where everyone got the same decision, or where a "
         "group (for EO, a group with one of the labels) has no rows. Disc is the gap in the rates "
         "of positive decisions; rescaled, it is divided by the largest of the methods (the paper "
-        "rescales to [0, 1] without printing how). The best of every line is bold. "
+        "rescales to [0, 1] without printing how). The best of every line is bold. Beside the "
+        "paper's values stands by how many standard deviations over repeats ours are higher or "
+        "lower; within one of them a value is reproduced. "
         f"{PUBLISHED_VALUES}"
     )
     return Made(caption, numbers, tables=tables)
 
 
-def _lines(rows: pd.DataFrame) -> list[list[str]]:
+def _lines(data: str, rows: pd.DataFrame) -> list[list[str]]:
     lines = []
-    for metric, (name, _) in METRICS.items():
+    for metric, (name, more) in METRICS.items():
         found = rows[rows["metric"] == metric].set_index("label").reindex(list(LABELS.values()))
         lines.append([name, "here", *_ours(found, int(rows["repeats"].max()))])
-        if found["paper"].notna().any():
-            printed = zip(found["paper"], found["paper_best"], strict=True)
-            cells = [(Best if best else str)(f"{value:.2f}") for value, best in printed]
+        printed = [_printed(data, metric, label) for label in LABELS.values()]
+        if np.isfinite(printed).all():
+            best = max(printed) if more else min(printed)
+            cells = [(Best if value == best else str)(f"{value:.2f}") for value in printed]
             lines.append([name, "paper", *cells])
+            lines.append([name, "is", *map(_verdict, found["above"])])
     return lines
 
 
+def _verdict(above: float) -> str:
+    """Say whether a printed value is reproduced.
+
+    >>> [_verdict(above) for above in (0.44, -3.21, float("nan"))]
+    ['reproduced (+0.4 sd)', 'lower (-3.2 sd)', '–']
+    """
+    if not np.isfinite(above):
+        return UNDEFINED
+    word = "reproduced" if abs(above) <= 1 else "higher" if above > 0 else "lower"
+    return f"{word} ({above:+.1f} sd)"
+
+
 def _ours(found: pd.DataFrame, repeats: int) -> list[str]:
-    digits = 1 if found["metric"].iloc[0] == "accuracy" else 2
+    digits = 1 if "accuracy" in set(found["metric"]) else 2
     cells: list[str] = []
     for row in found.to_dict("records"):
         if not np.isfinite(row["mean"]):
             cells.append(UNDEFINED)
             continue
         spread = f" ± {row['std']:.{digits}f}" if np.isfinite(row["std"]) else ""
-        fewer = f" ({row['repeats']})" if row["repeats"] < repeats else ""
+        fewer = f" ({row['repeats']:.0f})" if row["repeats"] < repeats else ""
         text = f"{row['mean']:.{digits}f}{spread}{fewer}"
         cells.append(Best(text) if row["best"] else text)
     return cells

@@ -151,6 +151,7 @@ MEASURING = {
     "seed": "use --seeds",
     "rounds": "use --set rounds=N",
     "min_ratio": "use --set",
+    "aim": "use --set",
     "validation_fraction": "use --set",
     "augment_to": "use --set",
     "judge_from": "the middle third of the rounds judges",

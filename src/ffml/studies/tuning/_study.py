@@ -9,6 +9,7 @@ import pandas as pd
 
 from ffml.border import one_of
 from ffml.methods import METHODS
+from ffml.recipe.config import configure_run
 from ffml.recipe.renamed import todays_method
 from ffml.recipe.sources import is_table
 from ffml.report.numbers import counted
@@ -102,6 +103,7 @@ def plan_space(
     random: int | None = None,
     preset: str | None = None,
     seeds: Sequence[int] | None = None,
+    as_they_are: bool = False,
     **more: Any,
 ) -> Search:
     """Say what to try: values of a space by name, of a grid, or draws between them.
@@ -115,6 +117,7 @@ def plan_space(
         random: try so many draws between the smallest and the greatest values.
         preset: what other settings are; by default the space's.
         seeds: see `plan_search`, like all further arguments.
+        as_they_are: the first of the draws is what the settings are anyway.
     """
     method = todays_method(method)
     one_of("method", method, METHODS)
@@ -122,11 +125,17 @@ def plan_space(
     preset = preset or (SPACES[named].preset if named in SPACES else "default")
     kinds = known_kinds(data, {**given, "method": method}, preset)
     axes: dict[str, Any] = dict(space_axes(named, kinds)) if named else {}
+    if given.get("classifier", "logistic") != "logistic":
+        axes.pop("inverse_l2", None)  # of the logistic regression alone
     axes = {name: values for name, values in axes.items() if name not in given} | dict(grid)
     draws = random or (SPACES[named].draws if named else None)
+    settings = draw_settings(axes, draws, kinds) if draws else grid_settings(axes)
+    if as_they_are:
+        now = configure_run(data, {**given, "method": method}, preset).settings
+        settings = [{name: now[name] for name in axes}, *settings[:-1]]
     return plan_search(
         data,
-        draw_settings(axes, draws, kinds) if draws else grid_settings(axes),
+        settings,
         method=method,
         given=given,
         preset=preset,
