@@ -64,7 +64,7 @@ def test_who_lacks_an_option_is_told_whose_it_is(command):
             assert here or word in options[owner[1] or owner[2]], said
 
 
-def test_update_says_that_set_is_an_option_of_run(tmp_path, run_main):
+def test_update_says_whose_an_option_is_and_names_none_in_vain(tmp_path, run_main):
     table = "town,sex,age,y\n" + "".join(f"{t},{s},{a},{a % 2}\n" for t in "ab" for s in "FM"
                                          for a in range(20, 40))  # fmt: skip
     (tmp_path / "a.csv").write_text(table)
@@ -73,6 +73,9 @@ def test_update_says_that_set_is_an_option_of_run(tmp_path, run_main):
     (tmp_path / "b.csv").write_text("town,sex,age,y\nc,F,30,1\nc,M,31,\nc,,32,0\n")
     code, _, err = run_main("update", "r", "b.csv")
     assert code == 2 and err.count("\n") == 1
-    assert "(--set data.drop_missing=true); --set is an option of ffml run" in err
+    assert "leave such rows out, or give such people to `ffml decide`" in err and "--set" not in err
+    (tmp_path / "b.csv").write_text("town,sex,age,y\nc,F,30,2\nc,M,31,1\n")
+    code, _, err = run_main("update", "r", "b.csv")
+    assert code == 2 and "(--label); --label is an option of ffml run" in err
     code, _, err = run_main("tune", "synthetic", "--grid", "rounds=1,2")
     assert code == 2 and "use --set rounds=N" in err

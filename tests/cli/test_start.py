@@ -38,6 +38,13 @@ def answer(*answers, arguments=("loans.csv",)):
     return CliRunner().invoke(app, ["start", *arguments], input="\n".join(answers) + "\n\n")
 
 
+def test_columns_that_fit_are_named_where_several_do(loans):
+    loans.assign(race=loans.branch, repaid=loans.sex).drop(columns="target").to_csv("loans.csv")
+    said = answer("repaid", "F", "sex, race", "when").output
+    assert said.index("Columns that fit: branch, repaid") < said.index("1. Which")
+    assert said.index("Columns that fit: sex, race") < said.index("3. Which")
+
+
 def test_enter_takes_what_the_table_suggests(loans):
     done = answer("", "yes", "", "", "", "", "", "", "")
     assert done.exit_code == 0, done.output

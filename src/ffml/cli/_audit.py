@@ -30,13 +30,14 @@ def audit(
     settings: list[str] | None = None,
     *,
     limits: Limits,
+    so_far: bool = False,
     out: Path | None = None,
     json_output: bool = False,
 ) -> None:
     """Measure the gaps in anybody's decisions, of any model.
 
     The exit code is for pipelines. 0: what was asked is met; 1: it is violated; 2: the command is
-    wrong; 3: there is too little data.
+    wrong; 3: there is too little data, or it was met so far.
 
     [bold]Example:[/bold] ffml audit decisions.csv --decision approved --positive yes
     --sensitive sex --time month --max-gap 0.05 --out audit
@@ -51,12 +52,15 @@ def audit(
         --set NAME=VALUE: Another option of the table: data.intersect=true, data.drop_missing=true
             or data.date_format=DD/MM/YYYY.
 
+    What is asked:
+        --so-far: Let "met so far" pass, which says nothing of tasks to come.
+
     Output:
         --out DIR: Folder for report.html, audit.json and groups.csv.
     """
     from ffml.audit import Limits as Asked
     from ffml.audit import audit_decisions, audit_document, audit_folder, write_audit
-    from ffml.audit.gate import EXIT_CODES, verdict
+    from ffml.audit.gate import exit_code
     from ffml.tables import DecisionRoles, read_decisions
 
     asked = Asked(**limits._asdict())
@@ -87,7 +91,7 @@ def audit(
 
         show_audit(found, out)
     if found.findings:
-        raise typer.Exit(EXIT_CODES[verdict(found.findings)])
+        raise typer.Exit(exit_code(found.findings, so_far))
 
 
 def _more(settings: list[str] | None) -> dict[str, Any]:

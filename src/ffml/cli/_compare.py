@@ -42,8 +42,9 @@ def compare(
         --set NAME=VALUE: A setting for all methods that have it, such as num_outer_steps=20 or
             data.order=month; see `ffml methods NAME`.
         --preset NAME: Named settings: default or paper. (default: the protocol's)
-        --tune N: Choose the settings of each method and data set first: the best of N draws, on
-            seeds and rounds that are not reported; see `ffml tune`. (default: those given)
+        --tune N: Choose the settings of each method and data set first: the best of N, of which
+            one is as given and the others are drawn, on seeds and rounds that are not reported;
+            see `ffml tune`. (default: those given)
 
     How to measure:
         --protocol NAME: clean, or paper: rotated rows, 90 % and 30 % validation. (default: clean)

@@ -51,7 +51,7 @@ def label(
     """Bring labels of people decided about before, and learn from them.
 
     Labels may come in any order; a file given twice changes nothing. A task is learned from once
-    all its labels are there, or half of them and twice `shots`.
+    all its labels are there, or half of them and 200, or half of them and some of a later task.
 
     [bold]Example:[/bold] ffml label runs/loans repaid.csv --id applicant
 

@@ -36,6 +36,7 @@ def decide(
     """
     from ffml.audit.record import favourable_of
     from ffml.metrics.phrases import decided, hundred
+    from ffml.report.numbers import counted
     from ffml.runs import open_run
     from ffml.runtime import configure
     from ffml.scoring.table import frame_batches, write_decisions, write_to_database
@@ -48,8 +49,11 @@ def decide(
     if to is not None:
         deque(write_to_database(frame_batches(frame), to, table), maxlen=0)
     tasks = ", ".join(dict.fromkeys(frame["task"]))
-    whom = decided(favourable_of(opened.config))
-    said = f"{len(frame):,} decisions ({tasks}), {hundred(frame['decision'].mean())} {whom}"
+    favourable = favourable_of(opened.config)
+    one = " (decision 1)" if " = " in favourable else ""  # the table may call it 0
+    whom = f"{decided(favourable)}{one}"
+    share = hundred(frame["decision"].mean())
+    said = f"{counted(len(frame), 'decision')} ({tasks}), {share} {whom}"
     if json_output:
         typer.echo(frame.to_json(orient="records"))
     else:
@@ -125,12 +129,13 @@ def forget(run: str, id: str, task: list[str] | None = None) -> None:
     Options:
         --task NAME: Only in this task; give it again for several.
     """
+    from ffml.report.numbers import counted
     from ffml.runs import open_run
     from ffml.runtime import configure
 
     configure(devices=1)
     number = open_run(run).forget(id, task or None)
-    typer.echo(f"forgotten: {number} decisions about one person keep neither id nor features")
+    typer.echo(f"forgotten: {counted(number, 'decision')} about one person, without id or features")
 
 
 def promote(run: str, number: int | None = None, back: bool = False) -> None:
@@ -145,14 +150,17 @@ def promote(run: str, number: int | None = None, back: bool = False) -> None:
         --back: The one before that decides now.
     """
     from ffml.runs import open_run
+    from ffml.runtime import configure
 
     if back and number is not None:
         raise FFMLError("--back and a version's number say two things; leave one of them out")
     opened = open_run(run)
+    configure(opened.config.get("devices"))
     if back:
         opened.roll_back()
     else:
         opened.promote(number)
+    opened.write_views()  # the model file is that of the version that decides
     for row in opened.versions:
         if row.kept:
             word = "  decides" if row.deciding else ""

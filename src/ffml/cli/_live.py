@@ -17,7 +17,8 @@ from rich.progress import (
 
 from ffml.audit.record import favourable_of
 from ffml.base import Stream, Task
-from ffml.metrics import NOTIONS, round_gaps
+from ffml.metrics import NOTIONS
+from ffml.metrics.facts import compared_groups, group_facts
 from ffml.metrics.phrases import UNDEFINED, asked_words, decided
 from ffml.online.state import Round
 from ffml.report.numbers import counted
@@ -79,17 +80,21 @@ class Live:
         session = self.run.session()
         config, schema, recipe = session.config, session.schema, session.config.recipe
         columns = ", ".join(f"{c.name} ({' / '.join(c.groups)})" for c in schema.sensitive)
-        asked = ", ".join(asked_words(notion, bound) for notion, bound in config.asked)
+        asked, aimed = (", ".join(asked_words(*o) for o in b) for b in (config.asked, config.aimed))
         tasks = counted(self.total, "task") if self.total else "? tasks"
         wrappers = f" with {', '.join(recipe.wrappers)}" if recipe.wrappers else ""
+        whom = "adapt to some people of a task, decide about the others"
+        if config.label_delay:  # no label is there before the decision
+            whom = "decide about the people of a task"
         lines = (
             f"{recipe.method}{wrappers} on {self.stream.name}: {tasks}, "
             f"{counted(len(schema.features), 'feature')}",
             f"groups: {columns}",
             f"asked for: {asked or 'no fairness'}",
+            *([f"aiming for: {aimed}"] if aimed != asked else []),
             f"model {recipe.part('model')}, seed {config.seed}",
             "",
-            "A round: decide about the people of a task, see how good that was, and learn from it.",
+            f"A round: {whom}, see how good that was, and learn from it.",
             "gap: points between the groups' rates in this round; so far: in all rounds together.",
             "",
         )
@@ -128,15 +133,16 @@ class Live:
         )
 
     def _gap(self, tables: Mapping[str, np.ndarray]) -> str:
-        """Write the largest gap between any two groups, among those whom a notion compares."""
-        notions = [name for name in self.run.session().config.notions if name in NOTIONS]
-        labels = {label for name in notions for label in NOTIONS[name]} or {None}
+        """Write the largest gap between any two groups that the answer would compare."""
+        session = self.run.session()
+        notions = [name for name in session.config.notions if name in NOTIONS]
         gaps = [
-            abs(gap)
-            for table in tables.values()
-            for label in labels
-            for gap in round_gaps(table[None], label).gap.ravel()
-            if not math.isnan(gap)
+            fact["gap"]
+            for column in session.schema.sensitive
+            for notion in notions or ["demographic-parity"]
+            for groups in [compared_groups(tables[column.name][None], column, notion)]
+            for fact in group_facts(groups.tables, column.name, groups.names, notion)
+            if not math.isnan(fact["gap"])
         ]
         return f"{100 * max(gaps):.1f}" if gaps else UNDEFINED
 

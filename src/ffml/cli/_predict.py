@@ -58,7 +58,8 @@ def predict(
 ) -> None:
     """Decide about the rows of a table, and keep no record.
 
-    A person gets the same decision alone and among others. See `ffml decide` to keep decisions.
+    A person gets the same decision alone and among others. It is what the model says now: whoever
+    was decided about before has the decision that `ffml decide` gives, which also keeps new ones.
     Another policy than the run's shows what it would do; nothing is learned anew.
 
     Arguments:
@@ -74,6 +75,8 @@ def predict(
         --out FILE: Where to write the decisions: .csv or .parquet. (default: decisions.csv)
         --keep COLUMN: Column to carry over, such as an id; =1 becomes '=1 in a .csv file.
     """
+    from ffml.audit.record import favourable_of
+    from ffml.report.numbers import counted
     from ffml.runs.models import model_at
     from ffml.scoring import prepare
     from ffml.scoring.table import predict_table, write_decisions, write_to_database
@@ -102,7 +105,9 @@ def predict(
         typer.echo(json.dumps(told, ensure_ascii=False))
         return
     how = f"adapted to {support}" if support else f"as learned in {saved.round} rounds"
-    typer.echo(f"{rows:,} decisions ({how}): {out}")
+    if " = " in (favourable := favourable_of(saved.config)):  # the table may call it 0
+        how += f"; decision 1 is '{favourable}'"
+    typer.echo(f"{counted(rows, 'decision')} ({how}): {out}")
 
 
 def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
@@ -127,19 +132,21 @@ def check(
     *,
     limits: Limits,
     max_violation: float | None = None,
+    so_far: bool = False,
     allow_unfinished: bool = False,
     json_output: bool = False,
 ) -> None:
     """Check a run's gaps for a pipeline, which reads the exit code.
 
     0: what was asked is met; 1: it is violated; 2: the command is wrong; 3: the run is unfinished,
-    or has too little data. Without a limit, what the run was asked for is checked.
+    has too little data, or met it so far. Without a limit, what the run was asked for is checked.
 
     What is asked:
         --max-violation NUMBER: Largest mean of max(|gap| - ε, 0) over the rounds.
+        --so-far: Let "met so far" pass, which says nothing of tasks to come.
         --allow-unfinished: Judge a run by the rounds that it has.
     """
-    from ffml.audit.gate import EXIT_CODES, to_document, verdict
+    from ffml.audit.gate import exit_code, to_document
     from ffml.runs import open_run
 
     findings = open_run(run, write=False).check(
@@ -150,4 +157,4 @@ def check(
     else:
         for finding in findings:
             typer.echo(f"{finding.answer}: {finding.words}")
-    raise typer.Exit(EXIT_CODES[verdict(findings)])
+    raise typer.Exit(exit_code(findings, so_far))

@@ -28,6 +28,7 @@ def reproduce(
     backend: str | None = None,
     out: Path = Path("reproduce"),
     kept: Path | None = None,
+    finished: bool = False,
     list_items: bool = False,
     *,
     output: Output,
@@ -54,6 +55,7 @@ def reproduce(
         --out DIR: Folder for everything; finished runs are kept. (default: reproduce)
         --kept DIR: Folder of finished runs as small text files, such as benchmarks/table2: they
             are taken from there, and new ones are added. (default: none)
+        --finished: Compute nothing; show the runs that are finished, and say which are missing.
         --list: Name the items and the runs each needs, and stop.
     """
     start = time.perf_counter()
@@ -74,7 +76,7 @@ def reproduce(
     }
     given = {name: value for name, value in given.items() if value is not None}
     setting = replace(QUICK if quick else Setting(), protocol=protocol, **given)
-    made = Reproduction(items or [], setting, out, kept)
+    made = Reproduction(items or [], setting, out, kept, finished=finished)
     if list_items:
         _list(made, output.json_output)
         return

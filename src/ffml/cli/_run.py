@@ -12,7 +12,7 @@ import typer
 from ffml.base import FFMLError
 from ffml.cli._options import Columns, Output, Policy
 
-_IN_PLACE_OF = {"max_gap": "min_ratio", "min_ratio": "max_gap"}  # one is asked for, not both
+_BOUNDS = {"max_gap", "min_ratio"}  # one is asked for, not both
 
 
 def run(
@@ -21,6 +21,7 @@ def run(
     notion: list[str] | None = None,
     max_gap: list[str] | None = None,
     min_ratio: list[str] | None = None,
+    aim: list[str] | None = None,
     decide_with_groups: bool = False,
     *,
     policy: Policy,
@@ -54,6 +55,9 @@ def run(
             for all notions, or one for each. (default: 0.05)
         --min-ratio RATIO: In place of --max-gap: what share of the higher rate of favourable
             decisions the lower one is at least. 0.8 is the four-fifths rule.
+        --aim GAP: What to learn for, a little stricter than what is to be kept: 0.03 for a
+            --max-gap of 0.05 (0.88 for a --min-ratio of 0.8), so that chance does not break it.
+            (default: the bound itself)
         --decide-with-groups: People's groups are known when they are decided about, and each group
             has a threshold of its own. Not lawful everywhere; without, no decision looks at a
             group.
@@ -101,6 +105,8 @@ def run(
         given["max_gap"] = parse_bounds("--max-gap", max_gap, "0.05")
     if min_ratio:
         given["min_ratio"] = parse_bounds("--min-ratio", min_ratio, "0.8")
+    if aim:
+        given["aim"] = parse_bounds("--aim", aim, "0.03")
     preset = preset or (None if written.is_run else "default")
     console, leads = begin(output, "loading", found.data)
     run_stream(
@@ -131,6 +137,9 @@ def merged_settings(
     >>> file = {"inner": "primal-dual", "inner.lr": 0.1, "seed": 3}
     >>> merged_settings(file, {"inner": "gradient"}, ["evened"], None, "adult")
     {'seed': 3, 'inner': 'gradient', 'wrappers': ('evened',)}
+    >>> file = {"max_gap": (0.05,), "aim": (0.02,)}
+    >>> merged_settings(file, {"max_gap": (0.1,)}, [], None, "adult")
+    {'max_gap': (0.1,)}
     """
     from ffml.cli.values import chosen_wrappers
     from ffml.recipe.presets import default_method, preset
@@ -142,7 +151,7 @@ def merged_settings(
     gone = {part for part in written if given.get(part, written[part]) != written[part]}
     gone |= set(before) - set(now)
     gone |= {"policy"} & set(written) if "evened" in gone else set()
-    gone |= {other for one, other in _IN_PLACE_OF.items() if one in given and other not in given}
+    gone |= (_BOUNDS | {"aim"}) - set(given) if _BOUNDS & set(given) else set()
     kept = {name: v for name, v in written.items() if not {name, name.partition(".")[0]} & gone}
     return kept | dict(given) | ({"wrappers": now} if now or before else {})
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+AIM = 0.4  # of what may be: who aims for 2 points mostly keeps 5 (docs/choosing.md)
+
 
 class Answers(NamedTuple):
     """What a run needs to know about a table."""
@@ -40,6 +42,7 @@ def settings_text(table: str, answers: Answers, columns: Sequence[str]) -> str:
         f"data = {_toml(table)}",
         'notions = ["demographic-parity"]  # what must not differ; see `ffml notions`',
         f"max_gap = [{answers.max_gap:g}]  # by how much it may differ: 0.05 is 5 points",
+        f"aim = [{AIM * answers.max_gap:g}]  # what to learn for, so that chance does not break it",
         "# min_ratio = [0.8]  # in place of max_gap: the lower rate is at least 80 % of the higher",
         *_policy(answers.policy),
         *_outcomes(answers),

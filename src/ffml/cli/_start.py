@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DEFAULT_GAP = 0.05
 MOST_DELAY = 1000
+MOST_SHOWN = 12  # columns that fit
 UNITS = ("day", "week", "month", "quarter", "year")
 
 
@@ -56,6 +57,7 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
 
     files = source.task
     free = [column for column in looks if column != files]
+    _show_fitting("label", looks, free)
     label = _ask(
         "1. Which column is to be predicted (two values)?",
         _guess("label", looks, free),
@@ -68,6 +70,7 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
         None if must_say_positive(label, values) else values[-1],
         lambda text: _one_of(text, values) if looks[label].distinct <= len(values) else text,
     )
+    _show_fitting("sensitive", looks, free)
     sensitive = _ask(
         "3. Which groups are compared (a column, or several with commas)?",
         _guess("sensitive", looks, free),
@@ -167,6 +170,16 @@ def _guess(part: str, looks: Mapping[str, "ColumnLook"], free: Sequence[str]) ->
     fits = fitting(part, looks, free)
     usual = usually(part, fits)
     return next((found[0] for found in (usual, fits) if len(found) == 1), None)
+
+
+def _show_fitting(part: str, looks: Mapping[str, "ColumnLook"], free: Sequence[str]) -> None:
+    """Name the columns that fit a part, where there are several and none is suggested."""
+    from ffml.tables import fitting, usually
+
+    fits = fitting(part, looks, free)
+    shown = usually(part, fits) or fits
+    if 1 < len(shown) <= MOST_SHOWN:
+        typer.echo(f"   Columns that fit: {', '.join(shown)}")
 
 
 def _ask(question: str, default: str | None, read: Callable[[str], Any]) -> Any:

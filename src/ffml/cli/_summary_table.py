@@ -9,13 +9,14 @@ from ffml.cli._table import table
 from ffml.metrics.phrases import UNDEFINED, decided, known
 from ffml.metrics.words import now_lines
 from ffml.report.answer import sentences
-from ffml.report.notes import useless_warning
+from ffml.report.notes import learning_warning
 
 
 def show_now(console: Console, summary: dict[str, Any], due: str = "") -> None:
     """Print what happened in the newest round, and the past in three lines."""
     for line in now_lines(summary["answer"], due):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+    _warn(console, summary)
 
 
 def show_summary(console: Console, summary: dict[str, Any]) -> None:
@@ -27,7 +28,11 @@ def show_summary(console: Console, summary: dict[str, Any]) -> None:
     for column in summary["answer"]["notions"][0]["columns"]:
         for fact in column["facts"]:
             console.print(_rates(fact, favour))
-    if warning := useless_warning(summary):
+    _warn(console, summary)
+
+
+def _warn(console: Console, summary: dict[str, Any]) -> None:
+    if warning := learning_warning(summary):
         console.print(f"warning: {warning}", style="yellow", highlight=False, soft_wrap=True)
 
 
