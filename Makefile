@@ -19,8 +19,8 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)   ## A lender's 24 months: the default beside the paper's FFML and beside no fairness
-	$(BIN)/ffml run lender --out runs/demo --overwrite
-	$(BIN)/ffml run lender --method ffml --out runs/demo-ffml --overwrite --quiet
+	$(BIN)/ffml run lender --aim 0.02 --out runs/demo --overwrite
+	$(BIN)/ffml run lender --method ffml --aim 0.02 --out runs/demo-ffml --overwrite --quiet
 	$(BIN)/ffml report runs/demo --beside runs/demo-ffml
 
 test: $(READY)   ## Lint, type-check and run all tests

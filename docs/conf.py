@@ -15,6 +15,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "excerpts",
 ]
 exclude_patterns = ["_build", "snippets"]
 myst_heading_anchors = 4
@@ -31,9 +32,11 @@ copybutton_exclude = ".linenos, .gp"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "FFML"
+html_context = {"default_mode": "auto"}  # light or dark
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_show_search_summary = False  # `excerpts` shows them, and needs no server
 html_scaled_image_link = False
 html_theme_options = {
     "show_prev_next": True,

@@ -20,7 +20,8 @@ def write_loans(path: Path, months: range, seed: int) -> Path:
             sex, debt = rng.choice(["F", "M"]), rng.gamma(3, 6)
             income = rng.normal(54 if sex == "M" else 46, 12)
             repaid = (income - 50) / 8 - (debt - 18) / 5 + rng.logistic() > 0
-            row = [i, f"2024-{months[i // 400]:02d}", sex, round(income, 1), round(debt, 1)]
+            person, month = f"{seed}-{i}", f"2024-{months[i // 400]:02d}"
+            row = [person, month, sex, round(income, 1), round(debt, 1)]
             writer.writerow([*row, "yes" if repaid else "no"])
     return path
 

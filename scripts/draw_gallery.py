@@ -156,7 +156,8 @@ def main() -> None:
         print(f"wrote {name}.svg")
     if not asked.example:
         rows = (f"| [`{name}.py`](../examples/{name}.py) | {text} |" for name, text in MORE.items())
-        head = "# Example gallery\n\nEach is a script of less than 60 lines that runs as it is.\n"
+        about = "Each example is a script of less than 60 lines that runs as it is."
+        head = f"# Example gallery\n\n{about}\n"
         more = "\n".join(["## More", "", "| example | what it shows |", "| --- | --- |", *rows])
         page = "\n".join([head, *sections, f"{more}\n"])
         (asked.out / "gallery.md").write_text(page, encoding="utf-8")

@@ -1,6 +1,6 @@
 """Draw the README's picture: a lender's months with and without fairness, from one run.
 
-python scripts/draw_kept.py [--max-gap 0.02] [--kept 0.05] [--rounds 24] [--out docs]
+python scripts/draw_kept.py [--max-gap 0.05] [--aim 0.02] [--rounds 24] [--out docs]
 """
 
 import argparse
@@ -20,24 +20,25 @@ from matplotlib import pyplot  # noqa: E402
 COLORS = {"women": "#d55e00", "men": "#0072b2"}  # told apart by everybody
 
 
-def play(max_gap: float, kept: float, rounds: int) -> tuple[pd.DataFrame, str]:
+def play(max_gap: float, aim: float, rounds: int) -> tuple[pd.DataFrame, str]:
     """Return everybody decided about, and what the gate says of the bound that is to be kept."""
     with TemporaryDirectory() as folder:
-        run = ffml.run("lender", max_gap=max_gap, rounds=rounds, out=Path(folder, "run"))
+        asked = {"max_gap": max_gap, "aim": aim, "rounds": rounds}
+        run = ffml.run("lender", out=Path(folder, "run"), **asked)
         people = run.decisions.dropna(subset=["decision"])
-        words = " ".join(f"{one.answer}: {one.words}" for one in run.check(max_gap=kept))
+        words = " ".join(f"{one.answer}: {one.words}" for one in run.check())
         run.close()
     return people, words
 
 
-def draw(people: pd.DataFrame, max_gap: float, kept: float) -> "pyplot.Figure":
+def draw(people: pd.DataFrame, max_gap: float, aim: float) -> "pyplot.Figure":
     """Draw rates by month, side by side; the band is what is to be kept."""
-    names = {"unpriced": "without fairness", "decision": f"{100 * max_gap:g} points asked"}
+    names = {"unpriced": "without fairness", "decision": f"{100 * aim:g} points aimed for"}
     figure, both = pyplot.subplots(1, 2, figsize=(8, 2.7), sharey=True, layout="constrained")
     for axes, (column, title) in zip(both, names.items(), strict=True):
         rates = 100 * people.groupby(["task", "sex"])[column].mean().unstack()
         middle = 100 * people.groupby("task")[column].mean()
-        band = middle - 50 * kept, middle + 50 * kept
+        band = middle - 50 * max_gap, middle + 50 * max_gap
         axes.fill_between(range(len(middle)), *band, color="#009e73", alpha=0.2, linewidth=0)
         for group, color in COLORS.items():
             axes.plot(range(len(rates)), rates[group], ".-", color=color, label=group)
@@ -53,13 +54,13 @@ def draw(people: pd.DataFrame, max_gap: float, kept: float) -> "pyplot.Figure":
 def main() -> None:
     """Play, say what the gate says, and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--max-gap", type=float, default=0.02)
-    parser.add_argument("--kept", type=float, default=0.05)
+    parser.add_argument("--max-gap", type=float, default=0.05)
+    parser.add_argument("--aim", type=float, default=0.02)
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--out", type=Path, default=Path("docs"))
     asked = parser.parse_args()
-    people, words = play(asked.max_gap, asked.kept, asked.rounds)
-    figure = draw(people, asked.max_gap, asked.kept)
+    people, words = play(asked.max_gap, asked.aim, asked.rounds)
+    figure = draw(people, asked.max_gap, asked.aim)
     figure.savefig(asked.out / "kept.svg", metadata={"Date": None}, facecolor="white")
     print(f"{words}\nwrote kept.svg")
 

@@ -23,6 +23,10 @@ SMALL = {
         ["--small", "--seeds", "0", "--jobs", "1"],
         r"refit \+ evened \|",
     ),
+    "benchmarks/aim.py": (
+        ["synthetic num_tasks=6", "--seeds", "0", "--aims", "0.02", "--small", "--jobs", "1"],
+        r"\| synthetic \| 2 \| [01]/1 \| .* \+?-?0\.\d+ ± nan \|",
+    ),
     "benchmarks/verdicts.py": (
         ["--streams", "3", "--only", "24 months of 500"],
         "24 months.* 1.00",
@@ -40,7 +44,7 @@ SMALL = {
     "benchmarks/cost_model.py": (["--small", "--hosts", "1", "256"], r"\| 256 \| .* GB \|"),
     "benchmarks/everything.py": (
         [
-            *("--small", "--data", "synthetic", "--seeds", "0-1", "--jobs", "1", "--tune", "0"),
+            *("--small", "synthetic", "--seeds", "0-1", "--jobs", "1", "--tune", "0"),
             *("--asked", "0.02", "--method", "ffml-exact", "--method", "twp", "--method", "refit"),
         ],
         r"(?s)ffml-exact, 5 asked \| 0\.\d+ at .*refit \| 0\.\d+ at.*twp \| [+-]0\.\d+ \(",
@@ -101,6 +105,10 @@ SMALL = {
     "benchmarks/quality_vs_time.py": (
         ["--small", "--seeds", "0", "--figure", "f.svg"],
         r"fairlearn, refitted \| 1 iteration \| ",
+    ),
+    "benchmarks/regret.py": (
+        ["--seeds", "0", "--tasks", "3", "--rows", "60"],
+        r"\| FFML solved \| -?\d+\.\d\d ± 0\.00 \|",
     ),
     "benchmarks/same_gap.py": (
         [

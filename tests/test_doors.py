@@ -8,6 +8,7 @@ from inside import run_inside
 
 import ffml
 from ffml import scoring
+from ffml.base import FFMLError
 from ffml.estimator import FairMetaClassifier
 
 FEATURES = ["age", "income", "job"]
@@ -51,7 +52,7 @@ class Doors:
 
     def __init__(self, folder, settings, groups, has_ids):
         self.folder, self.at = folder, folder / "run"
-        past = people(300, ["2024-01", "2024-02", "2024-03"], 0, groups)
+        self.past = past = people(300, ["2024-01", "2024-02", "2024-03"], 0, groups)
         self.next = people(2000, ["2024-04"], 1, groups)
         names = {"id": "applicant"} if has_ids else {"drop": "applicant"}
         self.run = ffml.run(past, out=self.at, **ROLES, **names, **settings)
@@ -148,6 +149,46 @@ def test_labelled_rows_are_adapted_to_alike(doors):
     for other in (said.probability, model.predict_proba(doors.next[FEATURES])[:, 1]):
         np.testing.assert_array_equal(other, found.probability)
     np.testing.assert_array_equal(said.decision, found.decision)
+
+
+def test_a_version_that_was_rolled_back_to_decides_at_every_door(doors):
+    run, table = doors.run, doors.next[FEATURES]
+    run_inside(doors.folder, "promote", "run", "--back")  # writes the model's file
+    try:
+        expected = run.decide(doors.unlabelled, record=False)
+        assert set(expected.version) == {run.store.version_number - 1}
+        assert (expected.probability != doors.expected.probability).any()
+        for model in ("run", "run/model.safetensors"):
+            run_inside(doors.folder, "predict", model, "next.parquet", "--out", "b.parquet")
+            found = pd.read_parquet(doors.folder / "b.parquet")
+            np.testing.assert_array_equal(found.probability, expected.probability)
+            np.testing.assert_array_equal(found.decision, expected.decision)
+        classifier = FairMetaClassifier.from_run(doors.at)
+        said = classifier.predict_proba(table)[:, 1].astype(np.float32)
+        np.testing.assert_array_equal(said, expected.probability)
+        with pytest.raises(FFMLError, match="is the newest, from which its stream goes on"):
+            classifier.partial_fit(table, doors.next.approved, sensitive_features=doors.next.sex)
+    finally:
+        run_inside(doors.folder, "promote", "run")
+
+
+def test_who_was_decided_about_in_a_whole_task_keeps_that_decision(doors):
+    """By `decide`; `predict` and ``record=False`` say what the model would decide now."""
+    kept = doors.run.decisions
+    kept = kept[(kept.task == "2024-03") & kept.decision.notna()].set_index("id")
+    if not kept.index.isin(doors.past.applicant).all():
+        pytest.skip("rows without ids")
+    there = doors.past[doors.past.applicant.isin(kept.index)].drop(columns="approved")
+    events = len(doors.run.store.events())
+    said = doors.run.decide(there).set_index("id")
+    np.testing.assert_array_equal(said.decision, kept.decision[said.index])
+    assert len(doors.run.store.events()) == events
+    there.to_csv(doors.folder / "there.csv", index=False)
+    run_inside(doors.folder, "predict", "run", "there.csv", "--out", "now.parquet")
+    now = doors.run.decide(there, record=False)
+    found = pd.read_parquet(doors.folder / "now.parquet")
+    np.testing.assert_array_equal(found.decision, now.decision)
+    np.testing.assert_array_equal(found.probability, now.probability)
 
 
 def test_recorded_decisions_are_those_that_were_said(doors):
