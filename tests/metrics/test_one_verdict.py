@@ -120,7 +120,7 @@ def hold_faces(found, tables, tasks, notion, bound, raised):
     first = [words.fact_sentence(found, said), words.rule_sentence(found, said)]
     kept = [Round(t + 1, name, "learned", {}) for t, name in enumerate(tasks)]
     data = {"data": {"label": "approved", "roles": {"positive": "yes"}}}
-    run = RunRecord(data, (SEX,), kept, Tables({"sex": tables}, {}, {}), "", [])
+    run = RunRecord(data, (SEX,), kept, Tables({"sex": tables}, {}), "", [])
     gate = findings_of(run, [(notion, bound)], tasks, raised=raised)
     assert EXIT_CODES[verdict(gate)] == expected and [one.words for one in gate[:2]] == first
     short = sentences({"answer": found})

@@ -159,3 +159,16 @@ def _extremes(rates: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.nd
     """Lowest and highest rate of the counted groups; NaN if one of theirs is."""
     low = rates.min(-1, where=counted, initial=1.0)
     return low, rates.max(-1, where=counted, initial=0.0)
+
+
+def difference_ends(
+    value: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of a number less another, from those of each of them (Newcombe 1998).
+
+    >>> chosen, people = np.array([56, 48]), np.array([70, 80])  # his table II, method 10
+    >>> [round(float(end), 4) for end in difference_ends(chosen / people, *wilson(chosen, people))]
+    [0.0524, 0.3339]
+    """
+    below, above, apart = value - low, high - value, value[0] - value[1]
+    return apart - np.hypot(below[0], above[1]), apart + np.hypot(above[0], below[1])

@@ -12,7 +12,8 @@ from ffml.metrics import phrases, words
 from ffml.metrics.labels import why_unmeasured
 from ffml.metrics.phrases import in_points, known, rate
 from ffml.metrics.summary import typical_gap
-from ffml.report._facts import data_name, protected, with_aim
+from ffml.recipe.asked import aimed_in
+from ffml.report._facts import data_name, protected
 from ffml.report._view import RunView
 from ffml.report.answer import MOST_GROUPS
 from ffml.report.numbers import counted, listed
@@ -53,10 +54,12 @@ def unit(tasks: Sequence[str]) -> str:
 
 def verdicts(run: RunView) -> list[dict[str, str]]:
     """Return each notion's verdict with the answer in sentences, all from the same object."""
-    answer = run.summary["answer"]
+    answer, aimed = run.summary["answer"], dict(aimed_in(run.config))
     return [
         {
-            "asked": with_aim(run, notion["notion"], phrases.bound_of(notion)),
+            "asked": phrases.asked_words(
+                notion["notion"], phrases.bound_of(notion), aimed.get(notion["notion"])
+            ),
             "verdict": notion["verdict"] or "",
             "kind": (notion["verdict"] or "none").replace(" ", "-"),
             "headline": headline(run, notion),

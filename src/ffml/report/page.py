@@ -10,6 +10,7 @@ from ffml.base import SensitiveColumn
 from ffml.metrics import words
 from ffml.metrics.alarm import Asked, alarm_sentence
 from ffml.metrics.phrases import UNDEFINED, decided, limit_words, rate
+from ffml.recipe.asked import asked_in
 from ffml.report import _facts, _first, _research, answer, numbers, pictures
 from ffml.report._groups import extremes, group_tables
 from ffml.report._view import RunView
@@ -87,7 +88,7 @@ def _drawn(run: RunView) -> dict[str, Any]:
     """Draw what everybody should see, with a sentence or two beside."""
     summary, columns, tables = run.summary, run.columns, run.counts
     favourable, tasks = summary["answer"]["favourable"], run.rounds.text("task")
-    asked = _facts.asked_of(run)
+    asked = asked_in(run.config)
     ends = pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
     labels = not summary["answer"]["unmeasured"]
     return {

@@ -11,7 +11,7 @@ from ffml.audit.record import RunRecord
 from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked, column_alarms
 from ffml.metrics.phrases import asked_words, decided, in_points, were_decided
-from ffml.metrics.rates import Z, wilson
+from ffml.metrics.rates import Z, difference_ends, divide, wilson
 from ffml.report._groups import calibration
 from ffml.report._view import RunView, Score
 from ffml.report.charts import (
@@ -134,14 +134,12 @@ def rates_picture(
     band: Any = None
     caption = f"How many of 100 {were_decided(favourable)} in each task."
     if most is not None:
-        middle = metrics.rates.divide(chosen.sum(1), people.sum(1))
+        middle = divide(chosen.sum(1), people.sum(1))
         band = tuple(np.clip(middle + end, 0, 1).tolist() for end in (-most / 2, most / 2))
         caption += f" Rates within a band of {100 * most:g} points keep what was asked."
-    title = (
-        f"{title[:1].upper()}{title[1:]}: rates by {column.name}"
-        if title
-        else f"Rates by {column.name}"
-    )
+    rates_by = f"rates by {column.name}"
+    title = f"{title}: {rates_by}" if title else rates_by
+    title = f"{title[0].upper()}{title[1:]}"
     return line_figure(key, title, caption, tasks, lines, _whole, band=band, ends=ends)
 
 
@@ -177,9 +175,8 @@ def _gaps(
     place = int(np.argmax(np.abs(np.nan_to_num([one.pooled for one in pooled]))))
     gaps = metrics.round_gaps(counts)
     gap = gaps.gap[:, place]
-    both = [part[place] for part in np.triu_indices(len(column.groups), 1)][::-1]
-    sides = counts[:, both].sum(2).transpose(1, 0, 2)  # (2, T, decision)
-    low, high = _newcombe(sides[..., 1], sides.sum(-1))
+    chosen, people = (part[..., place] for part in metrics.side_counts(counts))  # (2, T)
+    low, high = difference_ends(divide(chosen, people), *wilson(chosen, people))
     rate = float(counts[..., 1].sum() / max(counts.sum(), 1))
     even = Z * np.sqrt(rate * (1 - rate) / np.where(gaps.rows > 0, gaps.rows, np.nan))[:, place]
     spans = [
@@ -196,19 +193,6 @@ def _gaps(
         _whole,
         allowed=most,
     )
-
-
-def _newcombe(chosen: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Newcombe's 95 % interval of a difference of rates, which holds for two people too.
-
-    >>> ends = _newcombe(np.array([[56.0], [48.0]]), np.array([[70.0], [80.0]]))
-    >>> [round(float(end[0]), 4) for end in ends]  # Newcombe 1998, table II, method 10
-    [0.0524, 0.3339]
-    """
-    rate, (low, high) = chosen / np.where(people > 0, people, np.nan), wilson(chosen, people)
-    gap = rate[0] - rate[1]
-    below = np.hypot(rate[0] - low[0], high[1] - rate[1])
-    return gap - below, gap + np.hypot(high[0] - rate[0], rate[1] - low[1])
 
 
 def price_picture(run: RunView) -> str:
