@@ -147,8 +147,8 @@ def verdict(findings: list[Finding]) -> str:
 
 def exit_code(findings: list[Finding], so_far: bool = False) -> int:
     """Return what a pipeline reads; ``so_far``: what is met so far passes."""
-    told = verdict(findings)
-    return 0 if so_far and told == MET_SO_FAR else EXIT_CODES[told]
+    outcome = verdict(findings)
+    return 0 if so_far and outcome == MET_SO_FAR else EXIT_CODES[outcome]
 
 
 def to_document(findings: list[Finding]) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def findings_of(
         raised: alarms of what was asked before, which stand.
         of: what that was; None: the same.
     """
-    found = answer(
+    summary = answer(
         run.tables,
         run.columns,
         asked,
@@ -196,10 +196,10 @@ def findings_of(
         of=of,
         everybody=run.counts.everybody,
     )
-    return [one for notion in found["notions"] for one in notion_findings(found, notion)]
+    return [one for notion in summary["notions"] for one in notion_findings(summary, notion)]
 
 
-def notion_findings(found: Mapping[str, Any], notion: Mapping[str, Any]) -> list[Finding]:
+def notion_findings(summary: Mapping[str, Any], notion: Mapping[str, Any]) -> list[Finding]:
     """Return what is to be said of one notion."""
     bound = phrases.bound_of(notion)
     by_ratio, fact, rule = isinstance(bound, Ratio), notion["fact"], notion["rule"]
@@ -210,15 +210,18 @@ def notion_findings(found: Mapping[str, Any], notion: Mapping[str, Any]) -> list
     low, high = _finite(rule["low"]), _finite(rule["high"])
     if by_ratio:
         low, high = (None if end is None else 1 - end for end in (high, low))
-    told = ANSWER_OF[notion["verdict"]]
-    fact_words, rule_words = words.fact_sentence(found, notion), words.rule_sentence(found, notion)
+    outcome = ANSWER_OF[notion["verdict"]]
+    fact_words, rule_words = (
+        words.fact_sentence(summary, notion),
+        words.rule_sentence(summary, notion),
+    )
     findings = [Finding(f"{what}, so far", relation, limit, value, None, None, FACT, fact_words)]
     findings.append(
-        Finding(f"{what}, the rule", relation, limit, value, low, high, told, rule_words)
+        Finding(f"{what}, the rule", relation, limit, value, low, high, outcome, rule_words)
     )
     findings += [
         Finding("compared", relation, limit, None, None, None, FACT, said)
-        for said in words.compared_sentences(notion, found["by_task"])
+        for said in words.compared_sentences(notion, summary["by_task"])
     ]
     if (alarm := notion["alarm"]) is not None:
         raised = NO_ALARM if alarm["round"] is None else VIOLATED
@@ -239,15 +242,17 @@ def violation_finding(run: RunRecord, most: float) -> Finding:
     clipped = np.maximum(np.nanmax(measured, axis=1), 0)
     draws = np.random.default_rng(0).choice(clipped, (2000, len(clipped))).mean(1)
     low, high = np.quantile(draws, [0.025, 0.975]).tolist()
-    told = MET if high <= most else VIOLATED if low > most else UNCLEAR
+    outcome = MET if high <= most else VIOLATED if low > most else UNCLEAR
     said = (
         f"mean violation {clipped.mean():.3f}, interval {low:.3f} to {high:.3f}; "
         f"asked: at most {most:g}"
     )
     if len(clipped) < MIN_TASKS:
-        told = UNCLEAR
+        outcome = UNCLEAR
         said += f"; that takes {MIN_TASKS} rounds, and {len(clipped)} could be measured"
-    return Finding("mean violation", "at most", most, float(clipped.mean()), low, high, told, said)
+    return Finding(
+        "mean violation", "at most", most, float(clipped.mean()), low, high, outcome, said
+    )
 
 
 def _finite(value: float | None) -> float | None:

@@ -147,9 +147,9 @@ class Player(ClassifierMixin, BaseEstimator):
 
     def _warn_of_drift(self, table: Any, encoded: np.ndarray) -> None:
         watch = self.state_.watch
-        found = watch.compare_inputs(encoded, self._num_missing(table)) if watch else []
-        if found:
-            lines = ". ".join(drift_words(found))
+        drifts = watch.compare_inputs(encoded, self._num_missing(table)) if watch else []
+        if drifts:
+            lines = ". ".join(drift_words(drifts))
             message = f"inputs are unlike those that were learned from. {lines}"
             warnings.warn(message, InputDriftWarning, stacklevel=4)
 

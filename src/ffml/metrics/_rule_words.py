@@ -29,9 +29,9 @@ def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
         whose = "in these tasks and in those to come" if answer["by_task"] else here
         return f"Kept: {whose}, {_within(notion, rule)}."
     if verdict == SO_FAR:
-        told = f"Kept so far: {here}, {_within(notion, rule['so_far'], mean)}"
+        sentence = f"Kept so far: {here}, {_within(notion, rule['so_far'], mean)}"
         why = _why_not_to_come(rule, limit)
-        return f"{told}; of tasks to come it cannot be told yet{f' ({why})' if why else ''}."
+        return f"{sentence}; of tasks to come it cannot be told yet{f' ({why})' if why else ''}."
     why = _why_unclear(notion, here, mean)
     return f"Whether the rule behind it keeps {limit} {verdict}: {why}."
 

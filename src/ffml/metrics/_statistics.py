@@ -87,13 +87,13 @@ def gap_statistics(
     >>> found.comparison, round(found.typical, 2), round(abs(found.long_run), 2), found.rounds
     ('M against F', 0.17, 0.0, 2)
     """
-    found = []
+    statistics = []
     for one in compared(tables, group_names, notion):
         numbers: list[float] = []
         for part in (one.pooled, one.typical, one.long_run):
             numbers += [part.value, *np.clip(part.ends(TAIL, by_task), -1, 1).tolist()]
-        found.append(GapStatistics._make([one.name, *numbers, one.rounds]))
-    return found
+        statistics.append(GapStatistics._make([one.name, *numbers, one.rounds]))
+    return statistics
 
 
 def ratio_statistics(

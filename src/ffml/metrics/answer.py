@@ -86,8 +86,8 @@ def answer(
     if why in UNMEASURABLE_WORDS:
         tables = {c.name: blinded(tables[c.name]) for c in columns}
     alarms = column_alarms(tables, columns, shown)
-    found = {n: [compared_groups(tables[c.name], c, n) for c in columns] for n, _ in shown}
-    count = sum(_rule.num_comparisons(len(g.names), n) for n, gs in found.items() for g in gs)
+    compared = {n: [compared_groups(tables[c.name], c, n) for c in columns] for n, _ in shown}
+    count = sum(_rule.num_comparisons(len(g.names), n) for n, gs in compared.items() for g in gs)
     periods = names if by_task else [""] * len(names)  # one population has no first or newest one
     raised, stands = list(raised), shown if of is None else list(of)
     return people_facts(first, why) | {
@@ -100,7 +100,7 @@ def answer(
             _notion(
                 [
                     _column(groups, n, count, by_task, why) | {"unknown": unknown[groups.column]}
-                    for groups in found[n]
+                    for groups in compared[n]
                 ],
                 n,
                 bound,
@@ -142,9 +142,9 @@ def _now(
 
 def _newest(tables: np.ndarray, column: SensitiveColumn, notion: str) -> list[dict[str, Any]]:
     """Compare the groups that are large enough; name the others."""
-    found = compared_groups(tables, column, notion)
-    facts = group_facts(found.tables, column.name, found.names, notion)
-    return [fact | {"small": list(found.small)} for fact in facts]
+    groups = compared_groups(tables, column, notion)
+    facts = group_facts(groups.tables, column.name, groups.names, notion)
+    return [fact | {"small": list(groups.small)} for fact in facts]
 
 
 def _column(groups: Groups, notion: str, count: int, by_task: bool, why: str) -> dict[str, Any]:
@@ -153,13 +153,13 @@ def _column(groups: Groups, notion: str, count: int, by_task: bool, why: str) ->
     unknown = why if needs_labels(notion) else ""
     reasons = undefined_reasons(tables.sum(0), names)
     part = compared_share(tables)
-    met = [compared_share(tables if y is None else tables[:, :, [y]]) for y in NOTIONS[notion]]
+    shares = [compared_share(tables if y is None else tables[:, :, [y]]) for y in NOTIONS[notion]]
     return {
         "column": groups.column,
         "small": list(groups.small),
         "unmeasured": unknown or reasons.get(_REASONS[notion], ""),
         "compared_share": part,
-        "judged_by_task": by_task and min(met) >= MIN_COMPARED,
+        "judged_by_task": by_task and min(shares) >= MIN_COMPARED,
         "facts": group_facts(tables, groups.column, names, notion),
         **_rule.measures(tables, names, notion, count, by_task),
     }
@@ -188,7 +188,7 @@ def _notion(
     most = most_apart(bound)
     rule = rule_behind(columns, bound, bool(why), by_task)
     so_far, fact = rule["so_far"], _rule.largest(distances)
-    told = verdict(
+    conclusion = verdict(
         Evidence(
             most=most,
             fact=fact,
@@ -206,7 +206,7 @@ def _notion(
     for one in (so_far, rule):
         more = more_people(most, one.pop("value"), one["high"], people)
         one["more_people"] = None if beyond else more
-    return result | {"verdict": told, "rule": rule}
+    return result | {"verdict": conclusion, "rule": rule}
 
 
 def _bounds(bound: Bound) -> dict[str, float | None]:

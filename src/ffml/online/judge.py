@@ -156,8 +156,8 @@ def _measured(
     return np.where(rows_behind > 0, constraint, np.nan)
 
 
-def _ceilings(found: metrics.Judgement) -> np.ndarray:
-    return np.array([found.values["dp_ceiling"], found.values["eo_ceiling"]])
+def _ceilings(judgement: metrics.Judgement) -> np.ndarray:
+    return np.array([judgement.values["dp_ceiling"], judgement.values["eo_ceiling"]])
 
 
 def not_judged(problem: Problem, schema: Schema) -> Judgement:

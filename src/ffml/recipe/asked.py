@@ -26,8 +26,8 @@ def asked_bounds(
         return ()
     _refuse_count(name, given, notions)
     values = given if len(given) == len(notions) else [*given] * len(notions)
-    found = values if min_ratio is None else map(Ratio, values)
-    return tuple(zip(notions, found, strict=True))
+    bounds = values if min_ratio is None else map(Ratio, values)
+    return tuple(zip(notions, bounds, strict=True))
 
 
 def aimed_bounds(

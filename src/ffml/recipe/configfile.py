@@ -142,10 +142,12 @@ def _read_toml(text: str) -> dict[str, Any]:
     >>> _read_toml("inner.lr = 0.1\\n[data_options]\\nlabel = 'y'")
     {'data_options': {'label': 'y'}, 'inner.lr': 0.1}
     """
-    found = tomllib.loads(text)
-    nested = [name for name in found if isinstance(found[name], dict) and name not in _OBJECTS]
-    dotted = {f"{name}.{part}": v for name in nested for part, v in found[name].items()}
-    return {name: value for name, value in found.items() if name not in nested} | dotted
+    document = tomllib.loads(text)
+    nested = [
+        name for name in document if isinstance(document[name], dict) and name not in _OBJECTS
+    ]
+    dotted = {f"{name}.{part}": v for name in nested for part, v in document[name].items()}
+    return {name: value for name, value in document.items() if name not in nested} | dotted
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:

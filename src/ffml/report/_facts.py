@@ -131,8 +131,8 @@ def wrapper_lines(run: RunView) -> list[str]:
 def wrapper_limits(run: RunView) -> list[str]:
     """Return what the wrappers' docstrings say under "Limits:"."""
     texts = _docstrings(run).values()
-    found = [re.search(r"^Limits: (.*?)(?:\n\n|\Z)", text, re.S | re.M) for text in texts]
-    return [" ".join(limits[1].split()) for limits in found if limits]
+    matches = [re.search(r"^Limits: (.*?)(?:\n\n|\Z)", text, re.S | re.M) for text in texts]
+    return [" ".join(limits[1].split()) for limits in matches if limits]
 
 
 def _docstrings(run: RunView) -> dict[str, str]:

@@ -17,21 +17,21 @@ def price_picture(run: RunView) -> str:
     """Draw accuracy against gap: the run, the same without fairness, others beside it."""
     answer = run.summary["answer"]
     fact = answer["notions"][0]["fact"] or {}
-    found = [Point("this run", _number(fact.get("gap")), _number(answer["accuracy"]))]
+    points = [Point("this run", _number(fact.get("gap")), _number(answer["accuracy"]))]
     if free := run.summary.get("without_fairness"):
         gap, accuracy = (_number(free.get(k)) for k in ("gap", "accuracy"))
-        found.append(Point("without fairness", gap, accuracy))
+        points.append(Point("without fairness", gap, accuracy))
     for other in run.beside:
         theirs = other.summary["answer"]
         gap = _number((theirs["notions"][0]["fact"] or {}).get("gap"))
-        found.append(Point(f"{other.config.get('method')}", gap, _number(theirs["accuracy"])))
-    if sum(math.isfinite(one.x + one.y) for one in found) < 2:
+        points.append(Point(f"{other.config.get('method')}", gap, _number(theirs["accuracy"])))
+    if sum(math.isfinite(one.x + one.y) for one in points) < 2:
         return ""
     return points_figure(
         "price",
         "Accuracy against gap",
         "Up is more often right, left is more even. The large dot is this run.",
-        found,
+        points,
         ("gap in points", "accuracy"),
         (whole_points, lambda value: f"{value:.3f}"),
         allowed=answer["notions"][0]["max_gap"],
@@ -42,11 +42,11 @@ def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def stand_in_pictures(found: Mapping[str, Any]) -> list[str]:
+def stand_in_pictures(inputs: Mapping[str, Any]) -> list[str]:
     """Draw which inputs tell the group, beside what the model goes by."""
     drawn = []
-    for i, (column, tells) in enumerate((found.get("tells") or {}).items()):
-        rows = [Bars(*row) for row in zip(found["columns"], tells, found["goes_by"], strict=True)]
+    for i, (column, tells) in enumerate((inputs.get("tells") or {}).items()):
+        rows = [Bars(*row) for row in zip(inputs["columns"], tells, inputs["goes_by"], strict=True)]
         rows = sorted(rows, key=lambda row: -max(row[1:3]))[:MOST_INPUTS]
         drawn.append(
             bars_figure(
@@ -67,12 +67,14 @@ def calibration_pictures(scores: Sequence[Score], columns: Sequence[SensitiveCol
     """Draw how often the favourable label came by what was said, for each group."""
     drawn = []
     for i, column in enumerate(columns):
-        found = calibration(scores, [column.name])
-        if not found:
+        by_group = calibration(scores, [column.name])
+        if not by_group:
             continue
         tenths = [(k + 0.5) / 10 for k in range(10)]
         lines = [
-            Line(group, _came(found[group]["bins"])) for group in column.groups if group in found
+            Line(group, _came(by_group[group]["bins"]))
+            for group in column.groups
+            if group in by_group
         ]
         lines.append(Line("as often as was said", tenths, muted=True))
         drawn.append(

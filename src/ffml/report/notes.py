@@ -31,9 +31,9 @@ def learning_warning(summary: Mapping[str, Any]) -> str:
     18 tasks have labels and were not learned from, the newest among them: that takes half of a
     task's labels; bring those that are missing (ffml label)
     """
-    if found := summary.get("unlearned"):
+    if tasks := summary.get("unlearned"):
         return (
-            f"{found:,} tasks have labels and were not learned from, the newest among them: that"
+            f"{tasks:,} tasks have labels and were not learned from, the newest among them: that"
             " takes half of a task's labels; bring those that are missing (ffml label)"
         )
     return useless_warning(summary)

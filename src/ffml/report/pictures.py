@@ -81,8 +81,8 @@ def evidence_pictures(
     Of a part, ``shown``, the evidence is still that of all tasks up to then: an alarm stands.
     """
     drawn, places = [], tasks[shown]
-    found = column_alarms(tables, columns, asked) if len(places) > 1 else {}
-    for i, ((notion, bound, name), alarms) in enumerate(found.items()):
+    by_column = column_alarms(tables, columns, asked) if len(places) > 1 else {}
+    for i, ((notion, bound, name), alarms) in enumerate(by_column.items()):
         logs = [(one.comparison, one.log_wealth[shown] / np.log(10)) for one in alarms]
         lines = [Line(whom, log.tolist()) for whom, log in logs]
         if lines:

@@ -28,14 +28,14 @@ def newest_people(store: "Store") -> dict[str, np.ndarray]:
 
     Tasks decided about before anything was learned tell nothing: all have one probability there.
     """
-    found: list[dict[str, np.ndarray]] = []
+    parts: list[dict[str, np.ndarray]] = []
     for row in reversed(store.rounds()):
         people = store.decisions(row.round, columns=COLUMNS)
-        found.append({name: values[people["decision"] >= 0] for name, values in people.items()})
-        if sum(len(one["cell"]) for one in found) >= MOST_PEOPLE:
+        parts.append({name: values[people["decision"] >= 0] for name, values in people.items()})
+        if sum(len(one["cell"]) for one in parts) >= MOST_PEOPLE:
             break
-    found = [one for one in found if len({*one["probability"]}) > 1] or found
-    return {name: np.concatenate([one[name] for one in found]) for name in COLUMNS}
+    parts = [one for one in parts if len({*one["probability"]}) > 1] or parts
+    return {name: np.concatenate([one[name] for one in parts]) for name in COLUMNS}
 
 
 def extremes(store: "Store", record: "RunRecord") -> dict[str, Any] | None:

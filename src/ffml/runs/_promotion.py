@@ -1,13 +1,13 @@
 """Which version of the learner decides."""
 
 from ffml.base import FFMLError
-from ffml.runs._known import KnownRun
+from ffml.runs._run_reader import RunReader
 
 RULE = "promotion"  # the document of the ledger that says which of these
 RULES = ("newest", "manual", "auto")
 
 
-class Promotion(KnownRun):
+class Promotion(RunReader):
     """A run whose versions can be promoted and rolled back."""
 
     @property

@@ -56,9 +56,9 @@ def _by_task(record: RunRecord, asked: Mapping[str, str]) -> _Periods:
     if first > last:
         raise FFMLError("start comes after end; change them over")
     shown = slice(first, last + 1)
-    found = column_alarms(record.tables, record.columns, record.asked)
+    by_column = column_alarms(record.tables, record.columns, record.asked)
     logs: dict[str, Any] = {}
-    for (notion, *_), alarms in found.items():
+    for (notion, *_), alarms in by_column.items():
         for one in alarms:
             logs[notion] = np.maximum(logs.get(notion, 0.0), np.maximum.accumulate(one.log_wealth))
     evidence = [
@@ -85,7 +85,7 @@ def _period(
     """Say of one period what is said of all: the fact, and what it tells of the rule."""
     name, people = shown.names[at], shown.everybody[[at]]
     tables = {column: counts[[at]] for column, counts in shown.tables.items()}
-    found = answer(tables, columns, bounds, [name], by_task=False, everybody=people)
+    summary = answer(tables, columns, bounds, [name], by_task=False, everybody=people)
     notions = [
         {
             **{key: one[key] for key in ("notion", "max_gap", "min_ratio", "verdict")},
@@ -93,10 +93,10 @@ def _period(
             **{key: (one["rule"] or {}).get(key) for key in ("low", "high")},
             "unmeasured": one["unmeasured"],
         }
-        for one in found["notions"]
+        for one in summary["notions"]
     ]
     groups = [row for column in columns for row in _groups(tables[column.name][0], column)]
-    period = {"period": name, "people": found["people"], "labelled": found["labelled"]}
+    period = {"period": name, "people": summary["people"], "labelled": summary["labelled"]}
     period |= {"notions": notions, "groups": groups}
     return period | ({"evidence": shown.evidence[at]} if shown.evidence else {})
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ffml.runs._answer import Answer
 
 
-class KnownRun:
+class RunReader:
     """A run that is looked at."""
 
     def __init__(self, store: Store) -> None:
