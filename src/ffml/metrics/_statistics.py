@@ -117,11 +117,11 @@ def ratio_statistics(
 
 def compared(tables: np.ndarray, group_names: Sequence[str] | None, notion: str) -> list[Compared]:
     """Compare any two groups over all rounds; each may be given intervals at any level."""
-    found = []
+    each = []
     for name, label, place in comparisons(tables.shape[1], group_names, notion):
         selected, sizes = (part[..., place] for part in side_counts(tables, label))  # (2, T)
         gaps = RoundGaps(*(part[:, place] for part in round_gaps(tables, label)))
-        found.append(
+        each.append(
             Compared(
                 name,
                 pooled=pooled_gap(selected, sizes),
@@ -132,7 +132,7 @@ def compared(tables: np.ndarray, group_names: Sequence[str] | None, notion: str)
                 rounds=int(np.isfinite(gaps.square).sum()),
             )
         )
-    return found
+    return each
 
 
 def _mean(

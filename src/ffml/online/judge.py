@@ -112,7 +112,7 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
         _constraint(problem, schema, task, decided, not why_unmeasured(_any(tables))),
         reliability_counts(decided.probabilities[known], labels[known]),
         free,
-        {name: _ceilings(found) for name, found in zip(tables, judged, strict=True)},
+        {name: _ceilings(judgement) for name, judgement in zip(tables, judged, strict=True)},
     )
 
 

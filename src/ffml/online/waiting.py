@@ -91,11 +91,13 @@ def enough_labels(labels: np.ndarray, shots: int | None, past: bool = False) -> 
 
 def labelled_rows(task: Task) -> Task:
     """Keep the rows whose labels are known."""
-    known = task.y >= 0
-    if known.all():
+    labelled = task.y >= 0
+    if labelled.all():
         return task
-    ids = None if task.ids is None else task.ids[known]
-    return task._replace(x=task.x[known], y=task.y[known], groups=task.groups[known], ids=ids)
+    ids = None if task.ids is None else task.ids[labelled]
+    return task._replace(
+        x=task.x[labelled], y=task.y[labelled], groups=task.groups[labelled], ids=ids
+    )
 
 
 def split_by_label(labels: np.ndarray) -> Split:

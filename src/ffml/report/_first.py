@@ -161,8 +161,8 @@ def _numbers(
     facts: Mapping[str, Any], table: np.ndarray | None, compared: Sequence[int]
 ) -> dict[str, Any]:
     rates = [] if table is None else metrics.selection_rates(table)[list(compared)].tolist()
-    told = [one for one in rates if known(one)]
-    low, high = (min(told), max(told)) if len(told) > 1 else (np.nan, np.nan)
+    rated = [one for one in rates if known(one)]
+    low, high = (min(rated), max(rated)) if len(rated) > 1 else (np.nan, np.nan)
     ratio = low / high if high else np.nan
     return {**facts, "rates": rates, "gap": high - low, "ratio": ratio}
 

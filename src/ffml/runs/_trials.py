@@ -104,12 +104,12 @@ def refusal(
 def _row(
     task: Task, version: int, said: list[np.ndarray], columns: Sequence[SensitiveColumn]
 ) -> dict[str, Any]:
-    known = task.y >= 0
+    labelled = task.y >= 0
     return {
         "task": task.name,
         "version": version,
-        "labelled": int(known.sum()),
-        "errors": [int((one[known] != task.y[known]).sum()) for one in said],
+        "labelled": int(labelled.sum()),
+        "errors": [int((one[labelled] != task.y[labelled]).sum()) for one in said],
         "tables": [
             {c.name: _counts(task, one, i, c) for i, c in enumerate(columns)} for one in said
         ],

@@ -95,14 +95,14 @@ def best_in_hindsight(
 
     measurable = ~np.isnan(game.constraint)
     theta, dual = flattened(game.params, 1)[-1], np.zeros(game.constraint.shape)
-    found = []
+    comparators = []
     for n in horizons:
         weight = (np.arange(game.num_rounds) < n) / n
         slack = weight @ measurable * np.asarray(bounds(game.problem).width, float)
         objective = _Objective(evaluate, weight, slack, radius)
         theta, dual, comparator = _solve(objective, theta, dual, tolerance, int(n))
-        found.append(comparator._replace(params=unflattened(theta, template)))
-    return found
+        comparators.append(comparator._replace(params=unflattened(theta, template)))
+    return comparators
 
 
 def _solve(
