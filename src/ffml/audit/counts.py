@@ -20,7 +20,7 @@ class Tables(NamedTuple):
 
     @property
     def everybody(self) -> np.ndarray:
-        """Counts ``(T, 3, 2)`` of everybody decided about, whose groups are not known too."""
+        """Counts ``(T, 3, 2)`` of everybody decided about, also those of unknown groups."""
         return next(iter(self.decided.values())).sum(1) if self.people is None else self.people
 
     @property

@@ -57,7 +57,7 @@ def measures(
 
 
 def _last(tables: np.ndarray) -> slice:
-    """Find the newest task in which somebody was decided about; nothing where there is none."""
+    """Return the place of the newest task with decisions; an empty slice if there is none."""
     decided = np.flatnonzero(tables.any((1, 2, 3)))
     return slice(decided[-1], decided[-1] + 1) if len(decided) else slice(0, 0)
 

@@ -19,7 +19,7 @@ _TAKES_LARGE_TASKS = (
 
 
 def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
-    """Say of the rule behind the fact: kept, kept so far, not kept, or what can be told."""
+    """Say whether the rule behind the fact was kept, kept so far or not kept, or what is known."""
     verdict, limit, rule = notion["verdict"], limit_words(notion), notion["rule"]
     here = f"with more people of {'these tasks' if answer['by_task'] else 'the same kind'}"
     mean = "on average " if answer["by_task"] else ""  # tasks may be further apart
@@ -46,7 +46,7 @@ def _within(notion: Mapping[str, Any], interval: Mapping[str, Any], mean: str = 
 
 
 def _why_not(notion: Mapping[str, Any], here: str) -> str:
-    """Name the first ground that there is."""
+    """Name the first reason that applies."""
     rule, least = notion["rule"], notion.get("min_ratio")
     most = most_apart(bound_of(notion))
     for low, whose in ((rule["so_far"]["low"], here), (rule["low"], "in tasks to come")):
@@ -59,7 +59,7 @@ def _why_not(notion: Mapping[str, Any], here: str) -> str:
 
 
 def _why_not_to_come(rule: Mapping[str, Any], limit: str) -> str:
-    """Say why nothing is told of tasks to come, or what it would take; empty if nobody knows."""
+    """Say why nothing is known of tasks to come, or what it would take; empty if unclear."""
     if rule.get("newest_beyond"):
         return f"the newest task is beyond {limit}"
     if rule.get("small_tasks"):
@@ -95,7 +95,7 @@ def _why_unclear(notion: Mapping[str, Any], here: str, mean: str) -> str:
 
 
 def _widest(interval: Mapping[str, Any]) -> str:
-    """Name the two groups of whom least can be told; empty where there are no others.
+    """Name the two groups with the widest interval; empty where there are only two.
 
     >>> _widest({"widest": [["Asian", 806], ["Roma", 46]]})
     ' (that far for Asian against Roma, 806 and 46 people)'

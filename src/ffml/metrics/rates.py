@@ -193,7 +193,7 @@ def _extremes(rates: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.nd
 def difference_ends(
     value: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of a number less another, from those of each of them (Newcombe 1998).
+    """Return the interval of a difference from the intervals of both numbers (Newcombe 1998).
 
     >>> chosen, people = np.array([56, 48]), np.array([70, 80])  # his table II, method 10
     >>> [round(float(end), 4) for end in difference_ends(chosen / people, *wilson(chosen, people))]

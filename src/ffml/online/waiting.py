@@ -68,7 +68,7 @@ class Waiting(NamedTuple):
 
 
 def newest_labelled(waiting: Iterable[Waiting], round_: int, delay: int) -> int:
-    """Return the last round of which labels have come; 0 if there is none."""
+    """Return the newest round that has labels; 0 if there is none."""
     known = (w.round for w in waiting if w.round + delay <= round_ and (w.task.y >= 0).any())
     return max(known, default=0)
 

@@ -35,7 +35,7 @@ class RunConfig:
             to the method, whose scores are positive or not.
         recipe: how the learner is put together.
         seed: draws the order of tasks, the splits and the starting point.
-        rounds: stop after so many tasks; None plays all.
+        rounds: stop after this number of tasks; None plays all.
         validation_fraction: part of each task that is decided about and judged.
         shots: rows drawn of each class, for adapting and for learning; None takes all.
         tasks_per_round: |U|, most tasks that a round learns from.

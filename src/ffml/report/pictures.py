@@ -138,7 +138,7 @@ def rates_picture(
 
 
 def rate_ends(*counts: np.ndarray) -> tuple[float, float]:
-    """Return between which tenths rates lie, with some room, and intervals where they are drawn.
+    """Return the ends of an axis of rates, in tenths, with room for intervals that are drawn.
 
     It is one scale for all that is compared.
     """

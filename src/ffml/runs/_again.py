@@ -68,7 +68,7 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
 
 
 def refuse_future(tasks: Sequence[str]) -> None:
-    """Refuse periods that only a slip of the pen can mean: no earlier one could follow them."""
+    """Refuse periods far ahead: they are typing errors, and no earlier one could follow."""
     if ahead := far_ahead(tasks, datetime.date.today()):
         raise FFMLError(
             f"{ahead!r} lies more than a year ahead, and nothing earlier can be decided about after"

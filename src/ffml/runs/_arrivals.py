@@ -70,7 +70,7 @@ def read_people(
 def refuse_adapted_to(
     arrivals: Arrivals, support: Source, data: Mapping[str, Any], schema: Schema
 ) -> None:
-    """Refuse to decide about those whose labels are adapted to: nobody could judge the decision."""
+    """Refuse people whose own labels would be adapted to: the decision could not be judged."""
     columns = person_columns(support, data.get("roles") or {}, schema)
     columns = columns._replace(sensitive=(), task=None)
     if columns.id is None or arrivals.ids is None:

@@ -12,7 +12,7 @@ class Promotion(RunReader):
 
     @property
     def promotion(self) -> str:
-        """The rule by which versions come to decide now.
+        """The rule by which versions are promoted now.
 
         By "newest", one that was promoted by number, or rolled back to, stays: that is "manual".
         """

@@ -61,7 +61,7 @@ def summary_of(run: "Run", past: Past | None = None) -> dict[str, Any]:
 
 
 def _unlearned(record: RunRecord, rounds: list[Round]) -> int | None:
-    """Count tasks that have labels, too few to be learned from; None unless the newest are such."""
+    """Count tasks with too few labels to be learned from; None unless the newest are such."""
     settings, learned = record.config["run"], {row.round: row.status for row in record.kept}
     newest = rounds[-1].round - int(settings.get("label_delay") or 0)
     labelled = [one.round for one in rounds if one.n_support + one.n_validation]

@@ -89,9 +89,9 @@ class Decider:
             self._keep(loop.run_in_executor(self._other, self._take))
 
     def _keep(self, task: "asyncio.Future[Any]") -> None:
-        """Hold on to a task until it is done, as the loop does not; hear of its failure.
+        """Keep a task from being collected before it is done, and read its error.
 
-        A version that could not be read, as the database is away, is looked for again.
+        If a version could not be read because the database is away, the next look tries again.
         """
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

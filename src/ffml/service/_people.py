@@ -63,7 +63,7 @@ def table(values: Mapping[str, Sequence[Any]]) -> pa.Table:
 
 
 def check_names(names: Iterable[str], columns: Columns) -> None:
-    """Refuse a person without a column that it needs, or with one that there is not."""
+    """Refuse a person who lacks a column, or has one that the run does not know."""
     known = columns.names
     if strange := [name for name in names if name not in known]:
         raise FFMLError(f"no column {strange[0][:60]!r}; a person has {', '.join(known)}")

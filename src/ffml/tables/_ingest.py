@@ -169,7 +169,7 @@ def _ahead(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any
 
 
 def _refused(refusals: Mapping[str, str]) -> str:
-    """Say why columns cannot be used, and how those are left out that may be, in one go."""
+    """Say why columns cannot be used, with the options that drop those that may be dropped."""
     if len(refusals) == 1:
         return next(iter(refusals.values()))
     reasons = list(refusals.values())[:MAX_TOLD]
