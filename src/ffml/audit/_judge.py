@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml import metrics
-from ffml.audit.gate import DEFAULT_NOTION, Finding, Limits, notion_findings
+from ffml.audit._limits import DEFAULT_NOTION, Limits
+from ffml.audit.gate import Finding, notion_findings
 from ffml.base import SensitiveColumn
 from ffml.metrics import GapAlarm, GapStatistics
 from ffml.metrics.alarm import column_alarms
