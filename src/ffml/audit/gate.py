@@ -1,7 +1,7 @@
 """A gate for pipelines: does a run keep what was asked of it, and can that be told at all?"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -95,7 +95,7 @@ def check(
             )
     findings = [_rounds_finding(run, allow_unfinished)]
     if asked:
-        findings += findings_of(run, asked, run.tasks, raised=run.raised, of=run.asked)
+        findings += findings_of(run, asked)
     if max_violation is not None:
         findings.append(violation_finding(run, max_violation))
     return findings
@@ -128,33 +128,19 @@ def _rounds_finding(run: RunRecord, allow_unfinished: bool) -> Finding:
     return Finding("rounds", "at least", run.planned, run.done, None, None, answer, words)
 
 
-def findings_of(
-    run: RunRecord,
-    asked: Asked,
-    tasks: Sequence[str] | None = None,
-    by_task: bool = True,
-    raised: Sequence[Mapping[str, Any]] = (),
-    of: Asked | None = None,
-) -> list[Finding]:
+def findings_of(run: RunRecord, asked: Asked) -> list[Finding]:
     """Return the fact, the rule and the alarm of everything asked, of everybody decided about.
 
-    Args:
-        run: the rounds, from the first one on.
-        asked: notions with their bounds.
-        tasks: the rounds' names, to be said beside their numbers.
-        by_task: False: all rows are one population.
-        raised: alarms of what was asked before, which stand.
-        of: what that was; None: the same.
+    Alarms that the run raised stand for what it was asked for.
     """
     summary = answer(
         run.tables,
         run.columns,
         asked,
-        tasks,
+        run.tasks,
         favourable=run.favourable,
-        by_task=by_task,
-        raised=raised,
-        of=of,
+        raised=run.raised,
+        asked_before=run.asked,
         everybody=run.counts.everybody,
     )
     return [one for notion in summary["notions"] for one in notion_findings(summary, notion)]

@@ -53,7 +53,7 @@ def answer(
     favourable: str = "",
     by_task: bool = True,
     raised: Iterable[Mapping[str, Any]] = (),
-    of: Asked | None = None,
+    asked_before: Asked | None = None,
     policy: str = "",
     everybody: np.ndarray | None = None,
 ) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def answer(
         favourable: the favourable outcome in the user's words, such as "approved".
         by_task: False: all rows are one population, and rounds tell nothing.
         raised: alarms of earlier answers (``notions[…]["alarm"]``), which stand.
-        of: what was asked when they were raised; None: the same.
+        asked_before: what was asked when they were raised; None: the same.
         policy: who was decided favourably, see `ffml.metrics.phrases.policy_words`; empty where
             nobody knows it.
         everybody: counts ``(T, 3, 2)`` of all people, some of unknown groups; None: all are known.
@@ -89,7 +89,7 @@ def answer(
     compared = {n: [compared_groups(tables[c.name], c, n) for c in columns] for n, _ in shown}
     count = sum(_rule.num_comparisons(len(g.names), n) for n, gs in compared.items() for g in gs)
     periods = names if by_task else [""] * len(names)  # one population has no first or newest one
-    raised, stands = list(raised), shown if of is None else list(of)
+    raised, stands = list(raised), shown if asked_before is None else list(asked_before)
     return people_facts(first, why) | {
         "selected": next((one._asdict() for one in selected if one), None),
         "favourable": favourable,
