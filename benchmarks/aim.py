@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 def outcomes(stream: Named, seed: int, bound: float, aims: list[float], small: bool) -> list:
-    """Play a stream once for each aim, the first of which is the bound; return fields of each."""
+    """Play a stream once for each aim (the first is the bound); return each outcome's fields."""
     configure(devices=1)
     learn_once()
     return [tuple(outcome(stream, seed, bound, aim, small)) for aim in aims]

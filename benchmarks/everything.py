@@ -75,7 +75,7 @@ def variants(methods: list[str], asked: list[float]) -> list[Variant]:
 
 
 def recipe_of(label: str) -> str:
-    """Return what is asked for several gaps.
+    """Return a label without the gap that is asked for.
 
     >>> recipe_of("ffml, 5 asked"), recipe_of("refit")
     ('ffml', 'refit')

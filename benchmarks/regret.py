@@ -87,7 +87,7 @@ def judged_people(seed: int, tasks: int, rows: int) -> tuple[np.ndarray, np.ndar
 
 
 def best_in_hindsight(x: np.ndarray, y: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Decide by the best rule ``P(y) - c P(s) > τ`` of which the rates keep the bound."""
+    """Decide by the best rule ``P(y) - c P(s) > τ`` that keeps the bound."""
     told = LogisticRegression(C=1e4).fit(x, y).predict_proba(x)[:, 1]
     group = LogisticRegression(C=1e4).fit(x, s).predict_proba(x)[:, 1]
     low, high = 0.0, 8.0

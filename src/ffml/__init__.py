@@ -4,7 +4,35 @@ Names are loaded when they are first used, so that ``import ffml`` costs nothing
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the same names for type checkers and editors
+    from ffml import checks as checks
+    from ffml import datasets as datasets
+    from ffml import features as features
+    from ffml import methods as methods
+    from ffml import metrics as metrics
+    from ffml import report as report
+    from ffml import scoring as scoring
+    from ffml import tables as tables
+    from ffml import wrappers as wrappers
+    from ffml.base import FFMLError as FFMLError
+    from ffml.base import InputDriftWarning as InputDriftWarning
+    from ffml.datasets import load as load
+    from ffml.estimator import FairMetaClassifier as FairMetaClassifier
+    from ffml.online.loop import play as play
+    from ffml.problem import models as models
+    from ffml.problem import notions
+    from ffml.problem.classification import fair_classification as fair_classification
+    from ffml.recipe.plugins import register as register
+    from ffml.research import analysis as analysis
+    from ffml.runs import Run as Run
+    from ffml.runs import open as open
+    from ffml.runs import run as run
+    from ffml.runtime import configure as configure
+
+    __version__: str
+    constraints = notions
 
 _SUBMODULES = {
     "analysis": "ffml.research.analysis",

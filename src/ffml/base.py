@@ -97,15 +97,15 @@ class Schema:
         >>> Schema(("age",), (SensitiveColumn("sex", ("F", "M")),)).groups[0]
         Group(name='sex=F', column=0, contrast=0, is_member=False)
         """
-        found: list[Group] = []
+        groups: list[Group] = []
         first = 0
         for i, column in enumerate(self.sensitive):
             two = len(column.groups) == 2
             for k, group in enumerate(column.groups):
                 contrast, is_member = (first, k == 1) if two else (first + k, True)
-                found.append(Group(f"{column.name}={group}", i, contrast, is_member))
+                groups.append(Group(f"{column.name}={group}", i, contrast, is_member))
             first += 1 if two else len(column.groups)
-        return tuple(found)
+        return tuple(groups)
 
     def with_known_groups(self) -> Schema:
         """Return the schema of people whose memberships stand behind their features.

@@ -13,8 +13,8 @@ def all_finite(arrays: Iterable[Array]) -> bool:
     >>> all_finite([np.ones(2), np.array(3)]), all_finite([np.array([1.0, np.inf])])
     (True, False)
     """
-    found = map(np.asarray, arrays)
-    return all(bool(np.isfinite(array).all()) for array in found if array.dtype.kind == "f")
+    values = map(np.asarray, arrays)
+    return all(bool(np.isfinite(array).all()) for array in values if array.dtype.kind == "f")
 
 
 def divergence(what: str, step_sizes: Sequence[str]) -> FFMLError:

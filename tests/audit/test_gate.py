@@ -50,7 +50,7 @@ def run_of(planned=None, constraint=None, config=None, raised=(), **columns):
         Round(i + 1, f"t{i}", "learned", {"constraint": values[i].tolist()}) for i in range(done)
     ]
     decided = {name: with_unknown(tables) for name, tables in columns.items()}
-    counts = Tables(decided, decided, dict.fromkeys(columns, 0))
+    counts = Tables(decided, decided)
     sensitive = tuple(SensitiveColumn(name, groups[name]) for name in columns)
     return RunRecord(known | asked | (config or {}), sensitive, kept, counts, "", list(raised))
 

@@ -119,9 +119,11 @@ def hold_faces(found, tables, tasks, notion, bound, raised):
     expected = {KEPT: 0, NOT_KEPT: 1}.get(said["verdict"], 3)
     first = [words.fact_sentence(found, said), words.rule_sentence(found, said)]
     kept = [Round(t + 1, name, "learned", {}) for t, name in enumerate(tasks)]
-    data = {"data": {"label": "approved", "roles": {"positive": "yes"}}}
-    run = RunRecord(data, (SEX,), kept, Tables({"sex": tables}, {}, {}), "", [])
-    gate = findings_of(run, [(notion, bound)], tasks, raised=raised)
+    config = {"data": {"label": "approved", "roles": {"positive": "yes"}}, "notions": [notion]}
+    by_ratio = isinstance(bound, Ratio)
+    config |= {"min_ratio": [bound.least]} if by_ratio else {"max_gap": [bound]}
+    run = RunRecord(config, (SEX,), kept, Tables({"sex": tables}, {}), "", raised)
+    gate = findings_of(run, [(notion, bound)])
     assert EXIT_CODES[verdict(gate)] == expected and [one.words for one in gate[:2]] == first
     short = sentences({"answer": found})
     assert short[:2] == first and 3 <= len(short) <= 5

@@ -46,7 +46,7 @@ def judged(truth):
     count = len(next(iter(tables.values())))
     kept = [Round(t + 1, str(t), "learned", {}) for t in range(count)]
     config = {"data": {"label": "approved", "roles": {"positive": "yes"}}}
-    return RunRecord(config, tuple(columns_of(truth)), kept, Tables(tables, {}, {}), "", [])
+    return RunRecord(config, tuple(columns_of(truth)), kept, Tables(tables, {}), "", [])
 
 
 def audited(truth, tmp_path, limits):

@@ -10,6 +10,7 @@ from truth import SCENARIOS
 from ffml import metrics
 from ffml.base import Schema, SensitiveColumn
 from ffml.metrics import words
+from ffml.metrics.answer import answer
 from ffml.online.state import Round
 from ffml.recipe.plain import plain
 from ffml.report import RunView, Table
@@ -70,7 +71,9 @@ def pages(request):
     columns = tuple(SensitiveColumn(name, tuple(g)) for name, g in truth.columns.items())
     schema = Schema(("x",), columns, "approved")
     rounds = rounds_of(truth, schema)
-    summary = run_summary(rounds, columns, (), "complete", [(NOTION, 0.05)], "approved")
+    tasks = [record.task for record in rounds]
+    said = answer(truth.tables(), columns, [(NOTION, 0.05)], tasks, favourable="approved")
+    summary = run_summary(rounds, columns, (), "complete", said)
     config = {"method": "none", "notions": [NOTION], "max_gap": [0.05], "data": {"name": "people"}}
     config["data"]["sensitive"] = [{"name": c.name, "groups": c.groups} for c in columns]
     table = Table.of([round_row(one, (), float) for one in rounds])

@@ -66,3 +66,10 @@ def test_the_aim_stays_with_the_run(runs):
         assert decisions(run).equals(decisions(runs["strict"]))
         assert run.config["aim"] == [0.02]
     assert FairMetaClassifier.from_run(runs["aimed"].folder).get_params()["aim"] == 0.02
+
+
+def test_the_aim_of_a_notion_of_scores_is_said_in_its_unit(tmp_path):
+    asked = {"notions": "dbc", "max_gap": 0.5, "aim": 0.25}
+    with ffml.run(people(1), out=tmp_path / "dbc", **asked, **ROLES, method="ffml-exact") as run:
+        said = (run.write_views().parent / "model_card.md").read_text()
+    assert "dbc within 0.5 (aiming for 0.25)" in said

@@ -117,3 +117,10 @@ def test_on_simulated_pasts(past):
                 promoted += 1
                 break
     assert least <= promoted / seeds <= most, promoted / seeds
+
+
+def test_a_bound_of_scores_is_none_of_rates():
+    rows = [trial([40, 41], apart(0.3, 0.6), even())]
+    assert refusal(rows, SEX, [("dbc", 0.05)]) == ""
+    why = refusal(rows, SEX, [("dbc", 0.9), ("demographic-parity", 0.05)])
+    assert why == "demographic-parity would be 0.300 apart, 0.050 are allowed"

@@ -267,7 +267,7 @@ def test_a_preprocessor_from_before_is_used(tmp_path):
     assert not any(task.x[:, 2:].any() for task in stream.tasks())
     for name, changed in {
         "no column 'age', which the model needs": frame.drop(columns="age"),
-        "is it 'Age' now": frame.rename(columns={"age": "Age"}),
+        "is it 'AGE' now": frame.rename(columns={"age": "AGE"}),
         "the model needs column 'job'": frame.assign(sex=frame["job"]),
     }.items():
         roles = ROLES if "age" in name.lower() else {**ROLES, "sensitive": "job"}

@@ -5,7 +5,7 @@ Nothing is learned, and nothing here needs JAX.
 
 from ffml.audit._files import REPORT, audit_document, audit_folder, write_audit
 from ffml.audit._judge import Audit, ColumnAudit, audit_decisions
-from ffml.audit.gate import Limits
+from ffml.audit._limits import Limits
 
 __all__ = [
     "REPORT",

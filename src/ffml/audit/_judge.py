@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffml import metrics
-from ffml.audit.gate import DEFAULT_NOTION, Finding, Limits, notion_findings
+from ffml.audit._limits import DEFAULT_NOTION, Limits
+from ffml.audit.gate import Finding, notion_findings
 from ffml.base import SensitiveColumn
 from ffml.metrics import GapAlarm, GapStatistics
 from ffml.metrics.alarm import column_alarms
@@ -46,7 +47,7 @@ def audit_decisions(decisions: Decisions, limits: Limits) -> Audit:
     """
     limits.refuse_misuse(labelled=decisions.labelled_rows > 0)
     asked, by_task = limits.asked(), decisions.by is not None
-    found = answer(
+    summary = answer(
         decisions.counts,
         decisions.columns,
         asked,
@@ -55,12 +56,12 @@ def audit_decisions(decisions: Decisions, limits: Limits) -> Audit:
         by_task=by_task,
     )
     if decisions.label:
-        found["outcome"] = favourable_words(*decisions.label)
+        summary["outcome"] = favourable_words(*decisions.label)
     findings = [
         one
-        for notion in found["notions"]
+        for notion in summary["notions"]
         if notion["verdict"] is not None
-        for one in notion_findings(found, notion)
+        for one in notion_findings(summary, notion)
     ]
     alarms = column_alarms(decisions.counts, decisions.columns, asked)
     notions = [DEFAULT_NOTION, *(["equalized-odds"] if decisions.labelled_rows else [])]
@@ -84,7 +85,7 @@ def audit_decisions(decisions: Decisions, limits: Limits) -> Audit:
                 ],
             )
         )
-    return Audit(decisions, limits, found, columns, findings)
+    return Audit(decisions, limits, summary, columns, findings)
 
 
 def group_rows(table: np.ndarray, groups: tuple[str, ...], labelled: bool) -> list[dict[str, Any]]:

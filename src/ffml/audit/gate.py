@@ -1,12 +1,13 @@
 """A gate for pipelines: does a run keep what was asked of it, and can that be told at all?"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ffml.audit._limits import Limits
 from ffml.audit.record import RunRecord
 from ffml.base import FFMLError, Ratio
 from ffml.metrics import MIN_TASKS, NOTIONS, phrases, words
@@ -32,46 +33,6 @@ ANSWER_OF = {
     CANNOT_TELL: UNCLEAR,
     UNMEASURABLE: UNMEASURABLE,
 }
-DEFAULT_NOTION = "demographic-parity"
-
-
-class Limits(NamedTuple):
-    """What is asked of the decisions, by the gate and by an audit; None: nothing."""
-
-    max_gap: float | None = None
-    notion: str | None = None
-    min_dp: float | None = None
-    min_eo: float | None = None
-    min_ratio: float | None = None
-
-    def asked(self) -> list[tuple[str, float | Ratio]]:
-        """Return notions with their bounds."""
-        whom = self.notion or DEFAULT_NOTION
-        ratios = ((whom, self.min_ratio), (DEFAULT_NOTION, self.min_dp))
-        least = [
-            (n, Ratio(v)) for n, v in (*ratios, ("equalized-odds", self.min_eo)) if v is not None
-        ]
-        return [*([] if self.max_gap is None else [(whom, float(self.max_gap))]), *least]
-
-    def refuse_misuse(self, labelled: bool = True) -> None:
-        """Refuse limits that are out of range, or that need labels where there are none."""
-        for name, limit in self._replace(notion=None)._asdict().items():
-            if limit is not None and not 0 <= limit <= 1:
-                hint = "0.05 is 5 points" if name in ("max_gap", "max_violation") else "0.8 is 80 %"
-                option = f"--{name.replace('_', '-')}"
-                raise FFMLError(f"{option} must be between 0 and 1, got {limit}; {hint}")
-        if self.notion is not None and self.max_gap is self.min_ratio is None:
-            raise FFMLError(
-                "--notion says whom --max-gap and --min-ratio compare; give one of these too"
-            )
-        if self.notion is not None and self.notion not in NOTIONS:
-            raise FFMLError(f"--notion must be one of {', '.join(NOTIONS)}, got '{self.notion}'")
-        for name, asked in (
-            (f"--notion {self.notion}", self.notion not in (None, DEFAULT_NOTION)),
-            ("--min-eo", self.min_eo is not None),
-        ):
-            if asked and not labelled:
-                raise FFMLError(f"{name} compares people of the same label; give --label")
 
 
 @dataclass(frozen=True)
@@ -134,7 +95,7 @@ def check(
             )
     findings = [_rounds_finding(run, allow_unfinished)]
     if asked:
-        findings += findings_of(run, asked, run.tasks, raised=run.raised, of=run.asked)
+        findings += findings_of(run, asked)
     if max_violation is not None:
         findings.append(violation_finding(run, max_violation))
     return findings
@@ -147,8 +108,8 @@ def verdict(findings: list[Finding]) -> str:
 
 def exit_code(findings: list[Finding], so_far: bool = False) -> int:
     """Return what a pipeline reads; ``so_far``: what is met so far passes."""
-    told = verdict(findings)
-    return 0 if so_far and told == MET_SO_FAR else EXIT_CODES[told]
+    outcome = verdict(findings)
+    return 0 if so_far and outcome == MET_SO_FAR else EXIT_CODES[outcome]
 
 
 def to_document(findings: list[Finding]) -> dict[str, Any]:
@@ -167,39 +128,25 @@ def _rounds_finding(run: RunRecord, allow_unfinished: bool) -> Finding:
     return Finding("rounds", "at least", run.planned, run.done, None, None, answer, words)
 
 
-def findings_of(
-    run: RunRecord,
-    asked: Asked,
-    tasks: Sequence[str] | None = None,
-    by_task: bool = True,
-    raised: Sequence[Mapping[str, Any]] = (),
-    of: Asked | None = None,
-) -> list[Finding]:
+def findings_of(run: RunRecord, asked: Asked) -> list[Finding]:
     """Return the fact, the rule and the alarm of everything asked, of everybody decided about.
 
-    Args:
-        run: the rounds, from the first one on.
-        asked: notions with their bounds.
-        tasks: the rounds' names, to be said beside their numbers.
-        by_task: False: all rows are one population.
-        raised: alarms of what was asked before, which stand.
-        of: what that was; None: the same.
+    Alarms that the run raised stand for what it was asked for.
     """
-    found = answer(
+    summary = answer(
         run.tables,
         run.columns,
         asked,
-        tasks,
+        run.tasks,
         favourable=run.favourable,
-        by_task=by_task,
-        raised=raised,
-        of=of,
+        raised=run.raised,
+        asked_before=run.asked,
         everybody=run.counts.everybody,
     )
-    return [one for notion in found["notions"] for one in notion_findings(found, notion)]
+    return [one for notion in summary["notions"] for one in notion_findings(summary, notion)]
 
 
-def notion_findings(found: Mapping[str, Any], notion: Mapping[str, Any]) -> list[Finding]:
+def notion_findings(summary: Mapping[str, Any], notion: Mapping[str, Any]) -> list[Finding]:
     """Return what is to be said of one notion."""
     bound = phrases.bound_of(notion)
     by_ratio, fact, rule = isinstance(bound, Ratio), notion["fact"], notion["rule"]
@@ -210,15 +157,18 @@ def notion_findings(found: Mapping[str, Any], notion: Mapping[str, Any]) -> list
     low, high = _finite(rule["low"]), _finite(rule["high"])
     if by_ratio:
         low, high = (None if end is None else 1 - end for end in (high, low))
-    told = ANSWER_OF[notion["verdict"]]
-    fact_words, rule_words = words.fact_sentence(found, notion), words.rule_sentence(found, notion)
+    outcome = ANSWER_OF[notion["verdict"]]
+    fact_words, rule_words = (
+        words.fact_sentence(summary, notion),
+        words.rule_sentence(summary, notion),
+    )
     findings = [Finding(f"{what}, so far", relation, limit, value, None, None, FACT, fact_words)]
     findings.append(
-        Finding(f"{what}, the rule", relation, limit, value, low, high, told, rule_words)
+        Finding(f"{what}, the rule", relation, limit, value, low, high, outcome, rule_words)
     )
     findings += [
         Finding("compared", relation, limit, None, None, None, FACT, said)
-        for said in words.compared_sentences(notion, found["by_task"])
+        for said in words.compared_sentences(notion, summary["by_task"])
     ]
     if (alarm := notion["alarm"]) is not None:
         raised = NO_ALARM if alarm["round"] is None else VIOLATED
@@ -239,15 +189,17 @@ def violation_finding(run: RunRecord, most: float) -> Finding:
     clipped = np.maximum(np.nanmax(measured, axis=1), 0)
     draws = np.random.default_rng(0).choice(clipped, (2000, len(clipped))).mean(1)
     low, high = np.quantile(draws, [0.025, 0.975]).tolist()
-    told = MET if high <= most else VIOLATED if low > most else UNCLEAR
+    outcome = MET if high <= most else VIOLATED if low > most else UNCLEAR
     said = (
         f"mean violation {clipped.mean():.3f}, interval {low:.3f} to {high:.3f}; "
         f"asked: at most {most:g}"
     )
     if len(clipped) < MIN_TASKS:
-        told = UNCLEAR
+        outcome = UNCLEAR
         said += f"; that takes {MIN_TASKS} rounds, and {len(clipped)} could be measured"
-    return Finding("mean violation", "at most", most, float(clipped.mean()), low, high, told, said)
+    return Finding(
+        "mean violation", "at most", most, float(clipped.mean()), low, high, outcome, said
+    )
 
 
 def _finite(value: float | None) -> float | None:

@@ -8,7 +8,7 @@ import numpy as np
 from ffml.audit.counts import Tables, tables_of
 from ffml.base import FFMLError, Ratio, SensitiveColumn
 from ffml.metrics.phrases import favourable_words
-from ffml.recipe.asked import asked_bounds
+from ffml.recipe.asked import asked_in
 from ffml.recipe.policy import with_policy
 from ffml.recipe.schemas import schema_from
 from ffml.store import Round, Store
@@ -62,8 +62,7 @@ class RunRecord(NamedTuple):
     @property
     def asked(self) -> tuple[tuple[str, float | Ratio], ...]:
         """What the run was asked for."""
-        config = self.config
-        return asked_bounds(config["notions"], config["max_gap"], config["min_ratio"])
+        return asked_in(self.config)
 
     @property
     def favourable(self) -> str:

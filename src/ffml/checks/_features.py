@@ -38,14 +38,14 @@ def check_features(factory: Callable[[Schema], Features]) -> None:
 
 
 def _check_columns(features: Features, state: object, x: np.ndarray) -> None:
-    told = np.asarray(features.describe(state, x))
+    seen = np.asarray(features.describe(state, x))
     known = replace(features.schema, sensitive=TWO_GROUPS.sensitive)
     require(
-        told.shape == (len(x), known.num_columns),
-        f"describe returns {told.shape} for {len(x)} rows, and the schema has {known.num_columns} "
+        seen.shape == (len(x), known.num_columns),
+        f"describe returns {seen.shape} for {len(x)} rows, and the schema has {known.num_columns} "
         "columns; the number of columns must stay",
     )
-    require(alike(told[:, : x.shape[1]], x), "describe changes features; it may add columns")
-    require(np.isfinite(told).all(), "describe adds numbers that are not finite")
+    require(alike(seen[:, : x.shape[1]], x), "describe changes features; it may add columns")
+    require(np.isfinite(seen).all(), "describe adds numbers that are not finite")
     alone = features.describe(state, x[-1:])
-    require(alike(told[-1:], alone, 1e-5, 1e-6), "a row's columns depend on the other rows")
+    require(alike(seen[-1:], alone, 1e-5, 1e-6), "a row's columns depend on the other rows")

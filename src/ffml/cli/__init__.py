@@ -101,10 +101,10 @@ def _refuse_odd_words(words: list[str]) -> None:
 
 def options_of_commands() -> dict[str, set[str]]:
     """Return the options of every command, ``ffml run`` first."""
-    found: Any = typer.main.get_command(app)
-    names = sorted(found.commands, key=lambda name: name != "run")
+    group: Any = typer.main.get_command(app)
+    names = sorted(group.commands, key=lambda name: name != "run")
     return {
-        name: {word for param in found.commands[name].params for word in param.opts}
+        name: {word for param in group.commands[name].params for word in param.opts}
         for name in names
     }
 

@@ -57,6 +57,6 @@ def without_secrets(message: str, words: Sequence[str]) -> str:
     'no file a:/host'
     """
     for word in words:
-        if found := re.search("://(.*@)", word, re.DOTALL):
-            message = message.replace(found[1], "")
+        if match := re.search("://(.*@)", word, re.DOTALL):
+            message = message.replace(match[1], "")
     return message

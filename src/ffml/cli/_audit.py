@@ -77,21 +77,21 @@ def audit(
         positive_label=positive_label,
         **_more(settings),
     )
-    found = audit_decisions(read_decisions(source, roles), asked)
+    audited = audit_decisions(read_decisions(source, roles), asked)
     if out is not None:
         from ffml.report.audit_page import write_audit_report
 
         folder = audit_folder(out)
-        write_audit(found, folder)
-        write_audit_report(found, folder)
+        write_audit(audited, folder)
+        write_audit_report(audited, folder)
     if json_output:
-        typer.echo(json.dumps(audit_document(found), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(audit_document(audited), indent=2, ensure_ascii=False))
     else:
         from ffml.cli._audit_table import show_audit
 
-        show_audit(found, out)
-    if found.findings:
-        raise typer.Exit(exit_code(found.findings, so_far))
+        show_audit(audited, out)
+    if audited.findings:
+        raise typer.Exit(exit_code(audited.findings, so_far))
 
 
 def _more(settings: list[str] | None) -> dict[str, Any]:

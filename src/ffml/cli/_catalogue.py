@@ -47,12 +47,12 @@ def settings_of(name: str) -> list[dict[str, str]]:
     """Return the settings of a method, part, model or wrapper: name, default, kind and meaning."""
     entry = one_of("method, part, model or wrapper", name, everything())
     recipe = _recipe(name, entry.kind)
-    found = known_settings(recipe)
+    settings = known_settings(recipe)
     if entry.kind != "method":
         owner = name if entry.kind == "wrapper" else entry.kind
-        found = {n: setting for n, setting in found.items() if n.startswith(f"{owner}.")}
+        settings = {n: setting for n, setting in settings.items() if n.startswith(f"{owner}.")}
     else:
-        found |= _own_settings()
+        settings |= _own_settings()
     meanings = _meanings(recipe)
     given = recipe.settings if entry.kind == "method" else {}
     return [
@@ -62,7 +62,7 @@ def settings_of(name: str) -> list[dict[str, str]]:
             "takes": _choices(setting) or described(known.kind) or "a word",
             "what it is": meanings.get(setting, ""),
         }
-        for setting, known in found.items()
+        for setting, known in settings.items()
     ]
 
 
@@ -79,8 +79,8 @@ def argument_lines(documented: Callable[..., Any]) -> dict[str, str]:
     """
     section = inspect.cleandoc(documented.__doc__ or "").partition("\nArgs:\n")[2]
     section = re.split(r"\n(?=\S)", section)[0]
-    found = re.findall(r"^    \**(\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE)
-    return {name: " ".join(text.replace("``", "").split()) for name, text in found}
+    arguments = re.findall(r"^    \**(\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE)
+    return {name: " ".join(text.replace("``", "").split()) for name, text in arguments}
 
 
 def _recipe(name: str, kind: str) -> Recipe:

@@ -92,10 +92,10 @@ def _people(
 
 
 def _given(fields: list[str] | None) -> dict[str, str]:
-    found = {}
+    values = {}
     for text in fields or ():
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise FFMLError(f"--set takes NAME=VALUE, such as owner='Ann Lee', got '{text}'")
-        found[name.strip()] = value
-    return found
+        values[name.strip()] = value
+    return values

@@ -33,11 +33,13 @@ def explain(
     configure(devices=1)
     opened = open_run(run, write=False)
     try:
-        found = opened.explain(id, task, person)
+        explanation = opened.explain(id, task, person)
     finally:
         opened.close()
     if json_output:
-        rows = [one._asdict() for one in found.reasons]
-        typer.echo(json.dumps(found._asdict() | {"reasons": rows}, indent=2, ensure_ascii=False))
+        rows = [one._asdict() for one in explanation.reasons]
+        typer.echo(
+            json.dumps(explanation._asdict() | {"reasons": rows}, indent=2, ensure_ascii=False)
+        )
     else:
-        typer.echo("\n".join(found.lines(most)))
+        typer.echo("\n".join(explanation.lines(most)))

@@ -85,20 +85,20 @@ def verify(run: str, head: str | None = None, json_output: bool = False) -> None
     """
     from ffml.runs import open_run
 
-    found = open_run(run, write=False).verify(head)
+    check = open_run(run, write=False).verify(head)
     if json_output:
-        rows = [one._asdict() for one in found.findings]
-        typer.echo(json.dumps({**found._asdict(), "findings": rows}, indent=2))
+        rows = [one._asdict() for one in check.findings]
+        typer.echo(json.dumps({**check._asdict(), "findings": rows}, indent=2))
     else:
-        for one in found.findings:
+        for one in check.findings:
             typer.echo(f"{one.table}, {one.where}: {one.what}")
-        word = "sound" if found.sound else f"{len(found.findings)} findings"
-        forgotten = f", {found.forgotten:,} people forgotten" if found.forgotten else ""
+        word = "sound" if check.sound else f"{len(check.findings)} findings"
+        forgotten = f", {check.forgotten:,} people forgotten" if check.forgotten else ""
         typer.echo(
-            f"{word}: {found.events:,} events, {found.decisions:,} people, {found.labels:,} "
-            f"labels that came later{forgotten}; head {found.head}"
+            f"{word}: {check.events:,} events, {check.decisions:,} people, {check.labels:,} "
+            f"labels that came later{forgotten}; head {check.head}"
         )
-    raise typer.Exit(0 if found.sound else 1)
+    raise typer.Exit(0 if check.sound else 1)
 
 
 def replay(run: str, data: str | None = None) -> None:

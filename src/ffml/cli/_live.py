@@ -147,10 +147,10 @@ class Live:
         return f"{100 * max(gaps):.1f}" if gaps else UNDEFINED
 
     def _warn(self, record: Round) -> None:
-        for found in record.drift:
-            if found.column not in self._warned:
-                self._line(f"       warning: {found.column}: {found.text}", style="yellow")
-        self._warned = {found.column for found in record.drift}
+        for drift in record.drift:
+            if drift.column not in self._warned:
+                self._line(f"       warning: {drift.column}: {drift.text}", style="yellow")
+        self._warned = {drift.column for drift in record.drift}
 
     def _line(self, text: str, style: str | None = None) -> None:
         self.console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)

@@ -179,21 +179,21 @@ def described(documentation: str) -> dict[str, Any]:
     >>> described("Learn.\\n\\nOutput:\\n    --out DIR: Folder.")["out"].help
     'Folder.'
     """
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for group, block in GROUP.findall(inspect.cleandoc(documentation)):
         for written, word, lines in ENTRY.findall(block):
             names, text = written.split(", "), " ".join(lines.split())
             option = names[0].removeprefix("--").replace("-", "_")
             if names[0] == option:
-                found[option] = typer.Argument(
+                parameters[option] = typer.Argument(
                     help=text, metavar=word or option.upper(), show_default=False
                 )
                 continue
             panel = None if group == "Options" else group
-            found[PARAMETERS.get(option, option)] = typer.Option(
+            parameters[PARAMETERS.get(option, option)] = typer.Option(
                 *names, help=text, metavar=word, rich_help_panel=panel, show_default=False
             )
-    return found
+    return parameters
 
 
 def flat(command: Callable[..., None]) -> Callable[..., None]:

@@ -82,9 +82,9 @@ def resume_stream(folder: str, data: str | None, output: Output) -> None:
         if leads:
             play(console, run, stream, output.json_output, most=most, resumed=True)
             return
-        known = {row.task for row in run.store.rounds()}
+        played = {row.task for row in run.store.rounds()}
         tasks = islice(stream.tasks(), most)
-        follow(session.loop, session.state, (t for t in tasks if t.name not in known))
+        follow(session.loop, session.state, (t for t in tasks if t.name not in played))
 
 
 def play(

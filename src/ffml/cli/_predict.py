@@ -101,8 +101,13 @@ def predict(
     for warning in warned:
         typer.echo(f"warning: unlike what was learned from, {warning}", err=True)
     if json_output:
-        told = {"rows": rows, "out": str(out), "adapted": support is not None, "warnings": warned}
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        document = {
+            "rows": rows,
+            "out": str(out),
+            "adapted": support is not None,
+            "warnings": warned,
+        }
+        typer.echo(json.dumps(document, ensure_ascii=False))
         return
     how = f"adapted to {support}" if support else f"as learned in {saved.round} rounds"
     if " = " in (favourable := favourable_of(saved.config)):  # the table may call it 0

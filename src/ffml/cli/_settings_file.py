@@ -18,7 +18,7 @@ class Answers(NamedTuple):
     by: str | None
     max_gap: float
     date_format: str | None = None
-    label_delay: int = 0  # after so many tasks the outcome is known
+    label_delay: int = 0  # tasks until the outcome is known
     selective: bool = False  # of those decided favourably alone
     id: str | None = None  # what names a person
     policy: str = "labels"  # who is decided favourably

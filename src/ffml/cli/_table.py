@@ -32,7 +32,7 @@ def table(
         {name: f"{v:,}" if isinstance(v, int) else v for name, v in row.items()} for row in rows
     ]
     words = {name: " ".join([name, *(row[name] for row in texts)]).split() for name in rows[0]}
-    widths = {name: min(WHOLE, max(map(len, found), default=0)) for name, found in words.items()}
+    widths = {name: min(WHOLE, max(map(len, cells), default=0)) for name, cells in words.items()}
     fits = sum(widths.values()) + 3 * len(widths) < get_terminal_size().columns
     for i, (name, value) in enumerate(rows[0].items()):
         made.add_column(

@@ -5,10 +5,8 @@ from typing import Any
 from ffml.documents._document import SIGN_OFF, Document, Section, asked, sign_off
 from ffml.documents._people import People
 from ffml.documents._run_facts import RunFacts
-from ffml.metrics.phrases import asked_words, points_words
-from ffml.recipe.asked import aimed_bounds, asked_bounds
+from ffml.recipe.asked import asked_phrases
 from ffml.report.answer import sentences
-from ffml.report.numbers import listed
 
 RULE = (
     "Technical documentation under Article 11 and Annex IV of Regulation (EU) 2024/1689 (AI Act), "
@@ -141,10 +139,4 @@ def _monitoring(run: RunFacts) -> tuple[str, ...]:
 
 
 def _asked(run: RunFacts) -> str:
-    config = run.view.config
-    given = config["notions"], config["max_gap"], config["min_ratio"]
-    asked, aimed = asked_bounds(*given), aimed_bounds(*given, config.get("aim"))
-    said = "; ".join(asked_words(notion, bound) for notion, bound in asked)
-    if asked == aimed:
-        return said
-    return f"{said} (aiming for {listed([points_words(bound) for _, bound in aimed])})"
+    return "; ".join(asked_phrases(run.view.config))

@@ -87,20 +87,20 @@ def _notes(people: People) -> tuple[str, ...]:
 
 def _columns(people: People, given: dict[str, str]) -> dict[str, str]:
     """Find which protected column is sex and which is race or ethnicity."""
-    found = {}
+    columns = {}
     for part, option in (("sex", "sex"), ("race_ethnicity", "race")):
         own = given.get(option)
         if own is not None and own not in people.columns:
             raise FFMLError(f"no protected column '{own}'; there is {', '.join(people.columns)}")
         usual = [name for name in people.columns if name.lower() in _NAMES[part]]
         if name := own or next(iter(usual), None):
-            found[part] = name
-    if not found:
+            columns[part] = name
+    if not columns:
         raise FFMLError(
             f"say which of {', '.join(people.columns)} is sex or race/ethnicity: --set sex=COLUMN "
             "or --set race=COLUMN"
         )
-    return found
+    return columns
 
 
 def _what(people: People, columns: dict[str, str]) -> tuple[str, ...]:

@@ -46,8 +46,8 @@ def document(people: People, run: RunFacts, given: dict[str, str]) -> Document:
 def _overall(run: RunFacts) -> list[dict[str, Any]]:
     answer = run.view.summary["answer"]
     names = {"positive_share": "selection_rate"}
-    found = {names.get(key, key): answer.get(key) for key in _METRICS}
-    return [{"type": key, "value": value} for key, value in found.items() if _is_number(value)]
+    metrics = {names.get(key, key): answer.get(key) for key in _METRICS}
+    return [{"type": key, "value": value} for key, value in metrics.items() if _is_number(value)]
 
 
 def _slices(run: RunFacts) -> list[dict[str, Any]]:

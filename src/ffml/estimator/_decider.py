@@ -86,8 +86,8 @@ class Decider(Player):
         labels they are meant.
         """
         probability = self._said(X, sensitive_features).probability
-        found = np.stack([1 - probability, probability], axis=1)
-        return found if self.positive_ == self.classes_[1] else found[:, ::-1]
+        probabilities = np.stack([1 - probability, probability], axis=1)
+        return probabilities if self.positive_ == self.classes_[1] else probabilities[:, ::-1]
 
     def _said(self, X: Any, sensitive_features: Any) -> Prediction:
         """Encode features, and decide as every door does. JAX does not start for it."""

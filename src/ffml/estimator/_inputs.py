@@ -106,15 +106,15 @@ def read_groups(sensitive_features: Any, num_rows: int) -> dict[str, pa.Array]:
 
 
 def sensitive_columns(
-    found: Mapping[str, pa.Array], declared: Any = None
+    groups: Mapping[str, pa.Array], declared: Any = None
 ) -> tuple[SensitiveColumn, ...]:
     """Say which groups there are: those found and those declared."""
-    if list(found) == [NO_GROUPS.name]:
+    if list(groups) == [NO_GROUPS.name]:
         return (NO_GROUPS,)
-    more = declared_groups(declared, list(found))
+    more = declared_groups(declared, list(groups))
     return tuple(
         sensitive_column(name, {*values.unique().to_pylist(), *more.get(name, ())})
-        for name, values in found.items()
+        for name, values in groups.items()
     )
 
 
@@ -133,17 +133,17 @@ def declared_groups(declared: Any, names: Sequence[str]) -> dict[str, list[str]]
     }
 
 
-def group_codes(found: Mapping[str, pa.Array], columns: Sequence[SensitiveColumn]) -> np.ndarray:
+def group_codes(groups: Mapping[str, pa.Array], columns: Sequence[SensitiveColumn]) -> np.ndarray:
     """Turn groups into codes ``(n, columns)``, refusing columns and groups not seen at first."""
     names = [column.name for column in columns]
-    if list(found) != names:
+    if list(groups) != names:
         raise FFMLError(
-            f"sensitive_features has {_list(found)}, and at first it had {_list(names)}; "
+            f"sensitive_features has {_list(groups)}, and at first it had {_list(names)}; "
             "pass the same columns in the same order"
         )
     codes = []
     for column in columns:
-        texts = found[column.name]
+        texts = groups[column.name]
         _refuse_new_groups(texts.unique().to_pylist(), column)
         codes.append(np.asarray(pc.index_in(texts, pa.array(column.groups, texts.type))))
     return np.stack(codes, axis=1)
@@ -208,16 +208,16 @@ def _texts(values: Any, name: str, part: str, num_rows: int | None = None) -> pa
     argument = "tasks" if part == "task" else "sensitive_features"
     if isinstance(values, str) or not hasattr(values, "__len__"):
         raise FFMLError(f"{argument} must hold one value per row, got {values!r}")
-    found = role_texts(as_table({name: values})[name].combine_chunks(), name, part)
-    if num_rows is not None and len(found) != num_rows:
+    texts = role_texts(as_table({name: values})[name].combine_chunks(), name, part)
+    if num_rows is not None and len(texts) != num_rows:
         raise FFMLError(
-            f"{argument} has {len(found)} values and X has {num_rows} rows; pass one per row"
+            f"{argument} has {len(texts)} values and X has {num_rows} rows; pass one per row"
         )
-    if found.null_count:
+    if texts.null_count:
         raise FFMLError(
-            f"{argument} has no value in {found.null_count} rows; fill them in or leave them out"
+            f"{argument} has no value in {texts.null_count} rows; fill them in or leave them out"
         )
-    return found
+    return texts
 
 
 def _list(names: Any) -> str:

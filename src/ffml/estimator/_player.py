@@ -86,15 +86,15 @@ class Player(ClassifierMixin, BaseEstimator):
                 f"notion {self.notion!r} compares groups; pass sensitive_features, or set "
                 "max_gap=None to ask for no fairness"
             )
-        found = inputs.read_groups(sensitive_features, num_rows)
-        for name in found:
+        columns = inputs.read_groups(sensitive_features, num_rows)
+        for name in columns:
             if name in getattr(self, "feature_names_in_", ()):
                 warnings.warn(
                     f"{name!r} is a feature and a sensitive feature, so that the model decides by "
                     "it; drop it from X",
                     stacklevel=4,
                 )
-        return inputs.sensitive_columns(found, groups)
+        return inputs.sensitive_columns(columns, groups)
 
     def _start(
         self,
@@ -134,8 +134,8 @@ class Player(ClassifierMixin, BaseEstimator):
     def _task(self, name: str, table: Any, labels: np.ndarray, sensitive_features: Any) -> Task:
         if sensitive_features is None and self.schema_.sensitive != (inputs.NO_GROUPS,):
             raise FFMLError("sensitive_features are missing; pass one value per row")
-        found = inputs.read_groups(sensitive_features, len(labels))
-        groups = inputs.group_codes(found, self.schema_.sensitive)
+        columns = inputs.read_groups(sensitive_features, len(labels))
+        groups = inputs.group_codes(columns, self.schema_.sensitive)
         x = with_memberships(self.schema_, self.preprocessor_.transform(table), groups)
         codes = inputs.label_codes(labels, self._outcomes)
         return Task(name, x, codes, groups, self._num_missing(table))
@@ -147,9 +147,9 @@ class Player(ClassifierMixin, BaseEstimator):
 
     def _warn_of_drift(self, table: Any, encoded: np.ndarray) -> None:
         watch = self.state_.watch
-        found = watch.compare_inputs(encoded, self._num_missing(table)) if watch else []
-        if found:
-            lines = ". ".join(drift_words(found))
+        drifts = watch.compare_inputs(encoded, self._num_missing(table)) if watch else []
+        if drifts:
+            lines = ". ".join(drift_words(drifts))
             message = f"inputs are unlike those that were learned from. {lines}"
             warnings.warn(message, InputDriftWarning, stacklevel=4)
 

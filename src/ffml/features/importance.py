@@ -21,9 +21,9 @@ def variance_by_feature(forest: Forest, x: np.ndarray) -> np.ndarray:
         forest: the trees.
         x: ``(n, features)`` people, at the features' own scale.
     """
-    found = np.zeros(x.shape[1])
+    importance = np.zeros(x.shape[1])
     if not forest.known or not len(x):
-        return found
+        return importance
     numbers = forest.codes.numbers(x)
     codes = forest.codes
     first = [int(codes.feature[codes.column == c].min()) for c in range(codes.width)]
@@ -32,8 +32,8 @@ def variance_by_feature(forest: Forest, x: np.ndarray) -> np.ndarray:
             part[begin:end] for part in (forest.left, forest.feature, forest.threshold)
         )
         for at, variance in _tree(left, feature, threshold, x, numbers):
-            found[at if at >= 0 else first[-1 - at]] += variance / len(x)
-    return found
+            importance[at if at >= 0 else first[-1 - at]] += variance / len(x)
+    return importance
 
 
 def _tree(

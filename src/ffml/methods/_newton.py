@@ -85,11 +85,11 @@ def minimised_wide(
         loss = weight @ (np.logaddexp(0, logits) - y * logits) + 0.5 * ridge @ theta**2
         return loss, scale * (x.T @ (weight * (expit(logits) - y)) + ridge * theta)
 
-    found = minimize(
+    solution = minimize(
         objective,
         theta / scale,
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": MOST_WIDE_STEPS, "ftol": WIDE_ENOUGH},
     )
-    return found.x * scale
+    return solution.x * scale

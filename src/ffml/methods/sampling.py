@@ -24,8 +24,8 @@ def draw_support_and_query(key: Array, task: LabelledTask, shots: int) -> tuple[
     )
     first = jnp.array([0, task.counts[0]])[:, None, None]  # negatives are in front
     order = _random_order(key_order, task.counts, task.x.shape[0])
-    found = jnp.swapaxes(first + places, 0, 1).ravel()  # one gather for both parts
-    rows = order[jnp.minimum(found, len(order) - 1)]  # a class without rows may begin after the end
+    drawn = jnp.swapaxes(first + places, 0, 1).ravel()  # one gather for both parts
+    rows = order[jnp.minimum(drawn, len(order) - 1)]  # a class without rows may begin after the end
     x, s = jnp.asarray(task.x)[rows], jnp.asarray(task.s)[rows]
     labels = jnp.repeat(jnp.array([0.0, 1.0]), shots)
     size = task.totals.sum()

@@ -34,6 +34,7 @@ from ffml.metrics._gaps import (
     comparisons,
     long_run_weights,
     round_gaps,
+    side_counts,
     typical_weights,
 )
 from ffml.metrics._intervals import MIN_TASKS
@@ -102,6 +103,7 @@ __all__ = [
     "ratio_statistics",
     "round_gaps",
     "selection_rates",
+    "side_counts",
     "true_positive_rates",
     "typical_weights",
     "undefined_reasons",

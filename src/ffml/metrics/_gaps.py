@@ -48,7 +48,12 @@ def round_gaps(tables: np.ndarray, label: int | None = None) -> RoundGaps:
 
 
 def side_counts(tables: np.ndarray, label: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return positive decisions and rows of both groups of each pair, ``(2, T, m)`` each."""
+    """Return positive decisions and rows of both groups of each pair, ``(2, T, m)`` each.
+
+    >>> tables = np.array([[[[30, 10], [10, 10]], [[20, 10], [5, 15]]]])
+    >>> [part.ravel().tolist() for part in side_counts(tables)]
+    [[25, 20], [50, 60]]
+    """
     counts = tables.sum(-2) if label is None else tables[..., label, :]  # (T, k, decision)
     first, second = pairs(counts.shape[1])
     sides = np.stack([counts[:, second], counts[:, first]])  # (2, T, m, decision)

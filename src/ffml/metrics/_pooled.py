@@ -5,12 +5,13 @@ for ratios), whichever is wider: a normal one is too narrow where few of a small
 the other where few of a small group are expected to be.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ffml.metrics._intervals import NOTHING, Estimate, estimate
-from ffml.metrics.rates import wilson
+from ffml.metrics.rates import difference_ends, wilson
 
 Ends = tuple[float, float]
 UNKNOWN: Ends = (np.nan, np.nan)
@@ -64,13 +65,7 @@ def rate_ends(
     return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
-def difference_ends(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> Ends:
-    """Return the ends of the first number less the second, from those of each of them."""
-    below, above, apart = value - low, high - value, float(value[0] - value[1])
-    return apart - float(np.hypot(below[0], above[1])), apart + float(np.hypot(above[0], below[1]))
-
-
-def wider(one: Ends, other: Ends) -> Ends:
+def wider(one: Sequence[Any], other: Ends) -> Ends:
     """Return the ends that are further out; NaN where one of them is."""
     return float(np.minimum(one[0], other[0])), float(np.maximum(one[1], other[1]))
 

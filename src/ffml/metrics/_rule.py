@@ -40,16 +40,16 @@ def measures(
         and ``ratio`` those of the ``newest`` task alone, if it is as large. ``untold``: in how many
         comparisons large tasks do not tell.
     """
-    found, tail = compared(tables, names, notion), TAIL / max(count, 1)
+    each, tail = compared(tables, names, notion), TAIL / max(count, 1)
     result: dict[str, Any] = {
-        kind: _largest(found, kind, names) | _ends(found, kind, tail, by_task) for kind in KINDS
+        kind: _largest(each, kind, names) | _ends(each, kind, tail, by_task) for kind in KINDS
     }
-    result["ratio"] = {"value": _lowest(found, "ratio")} | _ends(found, "ratio", tail, by_task)
+    result["ratio"] = {"value": _lowest(each, "ratio")} | _ends(each, "ratio", tail, by_task)
     for kind in ("pooled", "by_people", "ratio"):
-        widest = _widest(found, kind, tables, names, notion)
-        result[kind]["so_far"] = _ends(found, kind, tail, False) | {"widest": widest}
+        widest = _widest(each, kind, tables, names, notion)
+        result[kind]["so_far"] = _ends(each, kind, tail, False) | {"widest": widest}
     enough = tables * (tables.sum((2, 3), keepdims=True) >= MIN_PEOPLE)
-    result |= _by_size(found, compared(enough, names, notion), names, tail)
+    result |= _by_size(each, compared(enough, names, notion), names, tail)
     newest = compared(enough[_last(tables)], names, notion)
     for kind in ("pooled", "ratio"):
         result[kind]["newest"] = _ends(newest, kind, tail, False)
@@ -57,20 +57,23 @@ def measures(
 
 
 def _last(tables: np.ndarray) -> slice:
-    """Find the newest task in which somebody was decided about; nothing where there is none."""
+    """Return the place of the newest task with decisions; an empty slice if there is none."""
     decided = np.flatnonzero(tables.any((1, 2, 3)))
     return slice(decided[-1], decided[-1] + 1) if len(decided) else slice(0, 0)
 
 
 def _by_size(
-    found: Sequence[Compared], large: Sequence[Compared], names: Sequence[str], tail: float
+    comparisons: Sequence[Compared], large: Sequence[Compared], names: Sequence[str], tail: float
 ) -> dict[str, Any]:
     """Return gap and ratio within tasks: of any two groups in large ones, if these can tell."""
-    told = [_tells(one, among) for one, among in zip(large, found, strict=True)]
-    size = [one if enough else among for one, among, enough in zip(large, found, told, strict=True)]
-    result: dict[str, Any] = {"untold": len(told) - sum(told)}
+    tells = [_tells(one, among) for one, among in zip(large, comparisons, strict=True)]
+    size = [
+        one if enough else among
+        for one, among, enough in zip(large, comparisons, tells, strict=True)
+    ]
+    result: dict[str, Any] = {"untold": len(tells) - sum(tells)}
     result["large"] = _largest(size, "typical", names) | _ends(size, "typical", tail, True)
-    values = (_lowest(size, "within"), _lowest(found, "within"))
+    values = (_lowest(size, "within"), _lowest(comparisons, "within"))
     result["within"] = {"value": float(np.fmin(*values))} | _ends(size, "within", tail, True)
     return result
 
@@ -80,15 +83,15 @@ def _tells(large: Compared, among: Compared) -> bool:
     return large.typical.spread.enough and large.typical.weight >= among.typical.weight / 2
 
 
-def _lowest(found: Sequence[Compared], kind: str) -> float:
+def _lowest(comparisons: Sequence[Compared], kind: str) -> float:
     """Return the smallest ratio; NaN where none is known."""
-    values = [getattr(one, kind).value for one in found]
+    values = [getattr(one, kind).value for one in comparisons]
     return min((value for value in values if np.isfinite(value)), default=np.nan)
 
 
-def _largest(found: Sequence[Compared], kind: str, names: Sequence[str]) -> dict[str, Any]:
+def _largest(comparisons: Sequence[Compared], kind: str, names: Sequence[str]) -> dict[str, Any]:
     """Return the largest gap, and between whom it is."""
-    values = np.array([getattr(one, kind).value for one in found])
+    values = np.array([getattr(one, kind).value for one in comparisons])
     if not np.isfinite(values).any():
         return {"value": np.nan, "higher": "", "lower": ""}
     at = int(np.nanargmax(np.abs(values)))
@@ -97,9 +100,11 @@ def _largest(found: Sequence[Compared], kind: str, names: Sequence[str]) -> dict
     return {"value": abs(float(values[at])), "higher": higher, "lower": lower}
 
 
-def _ends(found: Sequence[Compared], kind: str, tail: float, to_come: bool) -> dict[str, float]:
+def _ends(
+    comparisons: Sequence[Compared], kind: str, tail: float, to_come: bool
+) -> dict[str, float]:
     """Return the ends of the largest gap's interval, or of the smallest ratio's."""
-    parts = [getattr(one, kind) for one in found]
+    parts = [getattr(one, kind) for one in comparisons]
     parts = [part for part in parts if np.isfinite(part.value)]
     each = [_apart(part, TAIL, to_come)[1] for part in parts]
     low = max(largest(_apart(part, tail, to_come)[0] for part in parts), 0.0)
@@ -109,10 +114,14 @@ def _ends(found: Sequence[Compared], kind: str, tail: float, to_come: bool) -> d
 
 
 def _widest(
-    found: Sequence[Compared], kind: str, tables: np.ndarray, names: Sequence[str], notion: str
+    comparisons: Sequence[Compared],
+    kind: str,
+    tables: np.ndarray,
+    names: Sequence[str],
+    notion: str,
 ) -> list[list[Any]]:
     """Return the two groups whose upper end is the largest, each with its number of people."""
-    parts = [getattr(one, kind) for one in found]
+    parts = [getattr(one, kind) for one in comparisons]
     ends = [_apart(p, TAIL, False)[1] if np.isfinite(p.value) else np.nan for p in parts]
     if not np.isfinite(ends).any():
         return []

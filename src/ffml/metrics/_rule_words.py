@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ffml.base import Ratio
 from ffml.metrics._intervals import MIN_TASKS
-from ffml.metrics.phrases import in_points, known, limit_words
-from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR, is_beyond
+from ffml.metrics.phrases import bound_of, in_points, known, limit_words
+from ffml.metrics.verdict import KEPT, NOT_KEPT, SO_FAR, apart, is_beyond, most_apart
 
 NOBODY = "nobody to compare with"
 _TAKES_TASKS = (
@@ -18,7 +19,7 @@ _TAKES_LARGE_TASKS = (
 
 
 def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
-    """Say of the rule behind the fact: kept, kept so far, not kept, or what can be told."""
+    """Say whether the rule behind the fact was kept, kept so far or not kept, or what is known."""
     verdict, limit, rule = notion["verdict"], limit_words(notion), notion["rule"]
     here = f"with more people of {'these tasks' if answer['by_task'] else 'the same kind'}"
     mean = "on average " if answer["by_task"] else ""  # tasks may be further apart
@@ -28,9 +29,9 @@ def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
         whose = "in these tasks and in those to come" if answer["by_task"] else here
         return f"Kept: {whose}, {_within(notion, rule)}."
     if verdict == SO_FAR:
-        told = f"Kept so far: {here}, {_within(notion, rule['so_far'], mean)}"
+        sentence = f"Kept so far: {here}, {_within(notion, rule['so_far'], mean)}"
         why = _why_not_to_come(rule, limit)
-        return f"{told}; of tasks to come it cannot be told yet{f' ({why})' if why else ''}."
+        return f"{sentence}; of tasks to come it cannot be told yet{f' ({why})' if why else ''}."
     why = _why_unclear(notion, here, mean)
     return f"Whether the rule behind it keeps {limit} {verdict}: {why}."
 
@@ -45,9 +46,9 @@ def _within(notion: Mapping[str, Any], interval: Mapping[str, Any], mean: str = 
 
 
 def _why_not(notion: Mapping[str, Any], here: str) -> str:
-    """Name the first ground that there is."""
+    """Name the first reason that applies."""
     rule, least = notion["rule"], notion.get("min_ratio")
-    most = notion["max_gap"] if least is None else 1 - least
+    most = most_apart(bound_of(notion))
     for low, whose in ((rule["so_far"]["low"], here), (rule["low"], "in tasks to come")):
         if known(low) and low > most:
             said = f"the gap is at least {in_points(low, most)} points"
@@ -58,7 +59,7 @@ def _why_not(notion: Mapping[str, Any], here: str) -> str:
 
 
 def _why_not_to_come(rule: Mapping[str, Any], limit: str) -> str:
-    """Say why nothing is told of tasks to come, or what it would take; empty if nobody knows."""
+    """Say why nothing is known of tasks to come, or what it would take; empty if unclear."""
     if rule.get("newest_beyond"):
         return f"the newest task is beyond {limit}"
     if rule.get("small_tasks"):
@@ -71,12 +72,10 @@ def _why_not_to_come(rule: Mapping[str, Any], limit: str) -> str:
 
 def _is_beyond(notion: Mapping[str, Any]) -> bool:
     """Tell whether the fact itself is beyond what was asked."""
-    fact, least = notion["fact"], notion.get("min_ratio")
-    if fact is None or not known(fact["gap"]):
+    fact, bound = notion["fact"], bound_of(notion)
+    if fact is None or not known(fact["ratio" if isinstance(bound, Ratio) else "gap"]):
         return False
-    if least is None:
-        return is_beyond(fact["gap"], notion["max_gap"])
-    return is_beyond(1 - fact["ratio"], 1 - least)
+    return is_beyond(apart(fact, bound), most_apart(bound))
 
 
 def _why_unclear(notion: Mapping[str, Any], here: str, mean: str) -> str:
@@ -96,7 +95,7 @@ def _why_unclear(notion: Mapping[str, Any], here: str, mean: str) -> str:
 
 
 def _widest(interval: Mapping[str, Any]) -> str:
-    """Name the two groups of whom least can be told; empty where there are no others.
+    """Name the two groups with the widest interval; empty where there are only two.
 
     >>> _widest({"widest": [["Asian", 806], ["Roma", 46]]})
     ' (that far for Asian against Roma, 806 and 46 people)'
@@ -109,11 +108,10 @@ def _widest(interval: Mapping[str, Any]) -> str:
 
 def _typically(notion: Mapping[str, Any]) -> str:
     """Say that groups are typically too far apart within tasks; empty if they are not."""
-    typical, least = notion["rule"].get("typical", 0.0), notion.get("min_ratio")
-    if least is not None and is_beyond(typical, 1 - least):
-        share = in_points(1 - typical, least)
+    typical, bound = notion["rule"].get("typical", 0.0), bound_of(notion)
+    if not is_beyond(typical, most_apart(bound)):
+        return ""
+    if isinstance(bound, Ratio):
+        share = in_points(1 - typical, bound.least)
         return f"; the ratio within tasks is estimated at {share} %"
-    if least is None and is_beyond(typical, notion["max_gap"]):
-        most = notion["max_gap"]
-        return f"; the typical gap within tasks is estimated at {in_points(typical, most)} points"
-    return ""
+    return f"; the typical gap within tasks is estimated at {in_points(typical, bound)} points"

@@ -31,8 +31,12 @@ class Compared(NamedTuple):
     long_run: Estimate  # mean of the signed gaps within rounds: opposite ones cancel
     by_people: Estimate  # the same, each round weighed by its people
     ratio: PooledRatio
-    within: WithinRatio  # the ratio within a round
     rounds: int  # in how many rounds both have two people or more
+
+    @property
+    def within(self) -> WithinRatio:
+        """The ratio within a round."""
+        return WithinRatio(self.typical)
 
 
 class GapStatistics(NamedTuple):
@@ -83,13 +87,13 @@ def gap_statistics(
     >>> found.comparison, round(found.typical, 2), round(abs(found.long_run), 2), found.rounds
     ('M against F', 0.17, 0.0, 2)
     """
-    found = []
+    statistics = []
     for one in compared(tables, group_names, notion):
         numbers: list[float] = []
         for part in (one.pooled, one.typical, one.long_run):
             numbers += [part.value, *np.clip(part.ends(TAIL, by_task), -1, 1).tolist()]
-        found.append(GapStatistics._make([one.name, *numbers, one.rounds]))
-    return found
+        statistics.append(GapStatistics._make([one.name, *numbers, one.rounds]))
+    return statistics
 
 
 def ratio_statistics(
@@ -113,24 +117,22 @@ def ratio_statistics(
 
 def compared(tables: np.ndarray, group_names: Sequence[str] | None, notion: str) -> list[Compared]:
     """Compare any two groups over all rounds; each may be given intervals at any level."""
-    found = []
+    each = []
     for name, label, place in comparisons(tables.shape[1], group_names, notion):
         selected, sizes = (part[..., place] for part in side_counts(tables, label))  # (2, T)
         gaps = RoundGaps(*(part[:, place] for part in round_gaps(tables, label)))
-        size = typical(gaps, divide(selected, sizes).mean(0))
-        found.append(
+        each.append(
             Compared(
                 name,
                 pooled=pooled_gap(selected, sizes),
-                typical=size,
+                typical=typical(gaps, divide(selected, sizes).mean(0)),
                 long_run=_mean(gaps, selected, sizes, long_run_weights),
                 by_people=_mean(gaps, selected, sizes, lambda rows: rows),
                 ratio=pooled_ratio(selected, sizes),
-                within=WithinRatio(size),
                 rounds=int(np.isfinite(gaps.square).sum()),
             )
         )
-    return found
+    return each
 
 
 def _mean(

@@ -54,7 +54,7 @@ def can_be_measured(tables: np.ndarray, notion: str) -> bool:
 
 
 def notion_alarm(
-    found: Mapping[tuple[str, Bound, str], Sequence[GapAlarm]],
+    by_column: Mapping[tuple[str, Bound, str], Sequence[GapAlarm]],
     notion: str,
     bound: Bound,
     tasks: Sequence[str],
@@ -63,7 +63,7 @@ def notion_alarm(
     """Return the strongest evidence against what was asked of a notion, as JSON values.
 
     Args:
-        found: see `column_alarms`.
+        by_column: see `column_alarms`.
         notion: which of them.
         bound: what was asked of it.
         tasks: names of the rounds.
@@ -74,7 +74,7 @@ def notion_alarm(
         return dict(min(earlier, key=lambda one: one["round"]))
     alarms = [
         (column, one)
-        for (*asked, column), several in found.items()
+        for (*asked, column), several in by_column.items()
         if asked == [notion, bound]
         for one in several
     ]
@@ -114,22 +114,22 @@ def wealth_words(amount: float) -> str:
     return f"{amount:,.0f}" if amount >= 10 else f"{amount:.1f}"
 
 
-def alarm_sentence(found: Mapping[str, Any], bound: str) -> str:
+def alarm_sentence(alarm: Mapping[str, Any], bound: str) -> str:
     """Write an alarm in words.
 
     Args:
-        found: see `notion_alarm`.
+        alarm: see `notion_alarm`.
         bound: what was asked for, in words.
     """
-    evidence, needed = wealth_words(found["evidence"]), wealth_words(found["needed"])
-    whom = f"{found['column']}: {found['comparison']}"
-    if found["round"] is None:
+    evidence, needed = wealth_words(alarm["evidence"]), wealth_words(alarm["needed"])
+    whom = f"{alarm['column']}: {alarm['comparison']}"
+    if alarm["round"] is None:
         return (
             f"No alarm so far, however often one looks: evidence that a task broke {bound} is at"
             f" most {evidence} ({whom}), and an alarm takes {needed}."
         )
-    above = whom.replace(" against ", " above " if found["higher"] else " below ", 1)
-    when = f"Alarm in round {found['round']} ({found['task']}): up to then some task broke {bound}"
-    if not found["task"]:
+    above = whom.replace(" against ", " above " if alarm["higher"] else " below ", 1)
+    when = f"Alarm in round {alarm['round']} ({alarm['task']}): up to then some task broke {bound}"
+    if not alarm["task"]:
         when = f"Alarm: among these people {bound} were broken by more than chance"
     return f"{when} ({above}; evidence {evidence}, an alarm takes {needed}), and it stands."

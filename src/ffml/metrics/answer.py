@@ -13,6 +13,7 @@ from ffml.base import Ratio, SensitiveColumn
 from ffml.metrics import _rule
 from ffml.metrics._gaps import NOTIONS
 from ffml.metrics._judgement import undefined_reasons
+from ffml.metrics._rule_behind import rule_behind
 from ffml.metrics.alarm import Asked, Bound, Tables, column_alarms, notion_alarm
 from ffml.metrics.facts import (
     Groups,
@@ -25,7 +26,15 @@ from ffml.metrics.facts import (
 )
 from ffml.metrics.labels import NO_LABELS, UNMEASURABLE_WORDS, any_unmeasured, blinded, selection
 from ffml.metrics.rates import labelled
-from ffml.metrics.verdict import Evidence, Interval, is_beyond, more_people, verdict
+from ffml.metrics.verdict import (
+    Evidence,
+    Interval,
+    apart,
+    is_beyond,
+    more_people,
+    most_apart,
+    verdict,
+)
 
 MIN_COMPARED = 0.1  # share of people in tasks with several groups, from which tasks are judged too
 _REASONS = {
@@ -44,7 +53,7 @@ def answer(
     favourable: str = "",
     by_task: bool = True,
     raised: Iterable[Mapping[str, Any]] = (),
-    of: Asked | None = None,
+    asked_before: Asked | None = None,
     policy: str = "",
     everybody: np.ndarray | None = None,
 ) -> dict[str, Any]:
@@ -59,7 +68,7 @@ def answer(
         favourable: the favourable outcome in the user's words, such as "approved".
         by_task: False: all rows are one population, and rounds tell nothing.
         raised: alarms of earlier answers (``notions[…]["alarm"]``), which stand.
-        of: what was asked when they were raised; None: the same.
+        asked_before: what was asked when they were raised; None: the same.
         policy: who was decided favourably, see `ffml.metrics.phrases.policy_words`; empty where
             nobody knows it.
         everybody: counts ``(T, 3, 2)`` of all people, some of unknown groups; None: all are known.
@@ -77,10 +86,10 @@ def answer(
     if why in UNMEASURABLE_WORDS:
         tables = {c.name: blinded(tables[c.name]) for c in columns}
     alarms = column_alarms(tables, columns, shown)
-    found = {n: [compared_groups(tables[c.name], c, n) for c in columns] for n, _ in shown}
-    count = sum(_rule.num_comparisons(len(g.names), n) for n, gs in found.items() for g in gs)
+    compared = {n: [compared_groups(tables[c.name], c, n) for c in columns] for n, _ in shown}
+    count = sum(_rule.num_comparisons(len(g.names), n) for n, gs in compared.items() for g in gs)
     periods = names if by_task else [""] * len(names)  # one population has no first or newest one
-    raised, stands = list(raised), shown if of is None else list(of)
+    raised, stands = list(raised), shown if asked_before is None else list(asked_before)
     return people_facts(first, why) | {
         "selected": next((one._asdict() for one in selected if one), None),
         "favourable": favourable,
@@ -91,7 +100,7 @@ def answer(
             _notion(
                 [
                     _column(groups, n, count, by_task, why) | {"unknown": unknown[groups.column]}
-                    for groups in found[n]
+                    for groups in compared[n]
                 ],
                 n,
                 bound,
@@ -133,9 +142,9 @@ def _now(
 
 def _newest(tables: np.ndarray, column: SensitiveColumn, notion: str) -> list[dict[str, Any]]:
     """Compare the groups that are large enough; name the others."""
-    found = compared_groups(tables, column, notion)
-    facts = group_facts(found.tables, column.name, found.names, notion)
-    return [fact | {"small": list(found.small)} for fact in facts]
+    groups = compared_groups(tables, column, notion)
+    facts = group_facts(groups.tables, column.name, groups.names, notion)
+    return [fact | {"small": list(groups.small)} for fact in facts]
 
 
 def _column(groups: Groups, notion: str, count: int, by_task: bool, why: str) -> dict[str, Any]:
@@ -144,13 +153,13 @@ def _column(groups: Groups, notion: str, count: int, by_task: bool, why: str) ->
     unknown = why if needs_labels(notion) else ""
     reasons = undefined_reasons(tables.sum(0), names)
     part = compared_share(tables)
-    met = [compared_share(tables if y is None else tables[:, :, [y]]) for y in NOTIONS[notion]]
+    shares = [compared_share(tables if y is None else tables[:, :, [y]]) for y in NOTIONS[notion]]
     return {
         "column": groups.column,
         "small": list(groups.small),
         "unmeasured": unknown or reasons.get(_REASONS[notion], ""),
         "compared_share": part,
-        "judged_by_task": by_task and min(met) >= MIN_COMPARED,
+        "judged_by_task": by_task and min(shares) >= MIN_COMPARED,
         "facts": group_facts(tables, groups.column, names, notion),
         **_rule.measures(tables, names, notion, count, by_task),
     }
@@ -169,17 +178,17 @@ def _notion(
         ((one["unmeasured"], one["column"]) for one in columns if one["unmeasured"]), ("", "")
     )
     named = len(columns) > 1 and why not in ("", NO_LABELS, *UNMEASURABLE_WORDS)
-    apart = [_apart(one, bound) for one in facts]
+    distances = [apart(one, bound) for one in facts]
     result: dict[str, Any] = {"notion": notion, **_bounds(bound)}
     result["unmeasured"] = f"by {where}, {why}" if named else why
-    result["fact"] = facts[int(np.argmax(np.nan_to_num(apart, nan=-1.0)))] if facts else None
+    result["fact"] = facts[int(np.argmax(np.nan_to_num(distances, nan=-1.0)))] if facts else None
     result |= {"verdict": None, "rule": None, "alarm": alarm, "columns": list(columns)}
     if bound is None:
         return result
-    most = 1 - bound.least if isinstance(bound, Ratio) else bound
-    rule = _rule_behind(columns, bound, most, bool(why), by_task)
-    so_far, fact = rule["so_far"], _rule.largest(apart)
-    told = verdict(
+    most = most_apart(bound)
+    rule = rule_behind(columns, bound, bool(why), by_task)
+    so_far, fact = rule["so_far"], _rule.largest(distances)
+    conclusion = verdict(
         Evidence(
             most=most,
             fact=fact,
@@ -197,103 +206,7 @@ def _notion(
     for one in (so_far, rule):
         more = more_people(most, one.pop("value"), one["high"], people)
         one["more_people"] = None if beyond else more
-    return result | {"verdict": told, "rule": rule}
-
-
-def _rule_behind(
-    columns: Sequence[Mapping[str, Any]], bound: Bound, most: float, unknown: bool, by_task: bool
-) -> dict[str, Any]:
-    """Return both intervals of the rule, the typical gap, and why tasks to come may not be told.
-
-    Args:
-        columns: see `_column`.
-        bound: what was asked.
-        most: the same as how far apart rates may be.
-        unknown: whether the notion cannot be measured.
-        by_task: False: there are no tasks to come.
-    """
-    here = [one for column in columns for one in _so_far(column, bound)]
-    means = [one for column in columns for one in _to_come(column, bound)]
-    sizes = [one for column in columns for one in _sizes(column, bound)]
-    to_come = _widest([*means, *sizes], unknown)
-    few = any(column["untold"] and column["judged_by_task"] for column in columns)
-    newest = by_task and any(_newest_low(column, bound) > most for column in columns)
-    if newest:  # those to come are not drawn like these
-        to_come["high"] = np.nan
-    return to_come | {
-        "so_far": _widest(here, unknown) | {"widest": _furthest(here)["widest"]},
-        "typical": max(_typical(column, bound) for column in columns),
-        "newest_beyond": newest,
-        "small_tasks": few and _widest(means, unknown)["high"] <= most,
-    }
-
-
-def _widest(found: Sequence[Mapping[str, Any]], unknown: bool) -> dict[str, Any]:
-    """Return the largest lower end, the largest upper end, and the value that it belongs to."""
-    widest = _furthest(found)
-    high = np.nan if unknown else widest["high"]
-    low = _rule.largest(one["low"] for one in found)
-    return {"low": low, "high": high, "value": widest["value"]}
-
-
-def _furthest(found: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    return max(found, key=lambda one: np.nan_to_num(one["high"], nan=2.0))
-
-
-def _apart(fact: Mapping[str, Any], bound: Bound) -> float:
-    return 1 - fact["ratio"] if isinstance(bound, Ratio) else fact["gap"]
-
-
-def _so_far(column: Mapping[str, Any], bound: Bound) -> list[dict[str, Any]]:
-    """Return what more people of these tasks would show: all of them pooled, and within tasks."""
-    if isinstance(bound, Ratio):
-        ratio = column["ratio"]["so_far"]
-        turned = _turned(ratio | {"value": column["ratio"]["value"]})
-        return [turned | {"widest": ratio["widest"]}]
-    kinds = ("pooled", "by_people") if column["judged_by_task"] else ("pooled",)
-    return [column[kind]["so_far"] | {"value": column[kind]["value"]} for kind in kinds]
-
-
-def _to_come(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
-    """Return what means tell of tasks to come: of all people pooled, and within tasks."""
-    if isinstance(bound, Ratio):
-        return [_turned(column["ratio"])]
-    return [column["pooled"], *([column["long_run"]] if column["judged_by_task"] else [])]
-
-
-def _sizes(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
-    """Return how large a gap is within tasks to come, whichever group is ahead.
-
-    It has to lie within the bound in tasks that are large enough to be compared. Beyond the bound
-    it may lie in tasks of any size.
-    """
-    if not column["judged_by_task"]:
-        return []
-    if isinstance(bound, Ratio):
-        return [_turned(column["within"])]
-    typical, large = column["typical"], column["large"]
-    return [large, {"value": typical["value"], "low": typical["low"], "high": -1.0}]
-
-
-def _turned(ratio: Mapping[str, float]) -> dict[str, float]:
-    """Return a ratio as how far apart rates are."""
-    return {"value": 1 - ratio["value"], "low": 1 - ratio["high"], "high": 1 - ratio["low"]}
-
-
-def _newest_low(column: Mapping[str, Any], bound: Bound) -> float:
-    """Return how far apart groups are at least in the newest task; NaN where that is not known."""
-    if isinstance(bound, Ratio):
-        return 1 - float(column["ratio"]["newest"]["high"])
-    return float(column["pooled"]["newest"]["low"])
-
-
-def _typical(column: Mapping[str, Any], bound: Bound) -> float:
-    """Return the typical gap, the larger one of all tasks and of the large ones; else 0."""
-    if not column["judged_by_task"]:
-        return 0.0
-    if isinstance(bound, Ratio):
-        return 1 - float(np.nan_to_num(column["within"]["value"], nan=1.0))
-    return float(np.nanmax([column["typical"]["value"], column["large"]["value"], 0.0]))
+    return result | {"verdict": conclusion, "rule": rule}
 
 
 def _bounds(bound: Bound) -> dict[str, float | None]:

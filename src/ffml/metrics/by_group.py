@@ -40,8 +40,10 @@ def by_group(tables: np.ndarray, column: SensitiveColumn) -> list[dict[str, Any]
     ]
     highest = max((row for row in rows if not row["small"]), key=lambda row: row["rate"])["group"]
     ratios = _ratios(tables, column.groups, highest)
-    found = [row | ratios[row["group"]] | {"reference": row["group"] == highest} for row in rows]
-    return sorted(found, key=lambda row: (row["small"], np.nan_to_num(row["impact_ratio"], nan=9)))
+    records = [row | ratios[row["group"]] | {"reference": row["group"] == highest} for row in rows]
+    return sorted(
+        records, key=lambda row: (row["small"], np.nan_to_num(row["impact_ratio"], nan=9))
+    )
 
 
 def _record(row: dict[str, Any], small: bool) -> dict[str, Any]:
@@ -59,13 +61,15 @@ def _record(row: dict[str, Any], small: bool) -> dict[str, Any]:
 def _ratios(tables: np.ndarray, names: tuple[str, ...], highest: str) -> dict[str, dict[str, Any]]:
     """Return each group's rate over that of the highest, with its interval."""
     rates = divide(tables[..., 1].sum((0, 2)), tables.sum((0, 2, 3)))
-    told = ratio_statistics(tables, names, by_task=False)
+    statistics = ratio_statistics(tables, names, by_task=False)
     two = zip(*pairs(len(names)), strict=True)
-    place = {frozenset((names[a], names[b])): one for (a, b), one in zip(two, told, strict=True)}
-    found = {}
+    place = {
+        frozenset((names[a], names[b])): one for (a, b), one in zip(two, statistics, strict=True)
+    }
+    ratios = {}
     for name, rate in zip(names, rates, strict=True):
         ratio = float(divide(rate, rates[names.index(highest)]))
         one = place.get(frozenset((name, highest)))
         ends = (one.low, one.high) if one and ratio <= 1 else (np.nan, np.nan)
-        found[name] = {"impact_ratio": ratio, "impact_low": ends[0], "impact_high": ends[1]}
-    return found
+        ratios[name] = {"impact_ratio": ratio, "impact_low": ends[0], "impact_high": ends[1]}
+    return ratios

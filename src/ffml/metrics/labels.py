@@ -97,7 +97,7 @@ def selection(
     there = tables[:, :, :UNKNOWN].sum(2)  # (T, k, decision)
     counts = np.stack([tables[:, :, UNKNOWN:].sum(2), there], -1)  # (T, k, decision, has a label)
     some = np.all(counts.any((1, 2)), axis=1)  # tasks that lack labels, but not all of them
-    found = []
+    selections = []
     for by, own, part in (
         (column, names, counts[some].sum(2)),
         ("decision", ["0", "1"], counts[some].sum(1)),
@@ -108,8 +108,8 @@ def selection(
             if abs(gap) >= max(APART, SURE * error):  # NaN is not
                 first, second = ((str(n) if own is None else own[n]) for n in (j, i))
                 higher, lower = (first, second) if gap > 0 else (second, first)
-                found.append(Selection(by, higher, lower, abs(gap)))
-    return max(found, key=lambda one: one.gap, default=None)
+                selections.append(Selection(by, higher, lower, abs(gap)))
+    return max(selections, key=lambda one: one.gap, default=None)
 
 
 def why_unmeasured(tables: np.ndarray) -> str:
@@ -164,7 +164,7 @@ def selective_sentence(found: LabelShares, favourable: str = "") -> str:
     )
 
 
-def selected_sentence(found: Selection, favourable: str = "") -> str:
+def selected_sentence(selection: Selection, favourable: str = "") -> str:
     """Say what it means that people with a label were selected.
 
     >>> print(selected_sentence(Selection("sex", "M", "F", 0.25)))
@@ -172,13 +172,13 @@ def selected_sentence(found: Selection, favourable: str = "") -> str:
     chance: somebody selected before whose labels are known. So accuracy, equal opportunity,
     equalized odds and calibration cannot be measured.
     """
-    higher, lower, by = found.higher, found.lower, f" (by {found.by})"
-    if found.by == "decision":
+    higher, lower, by = selection.higher, selection.lower, f" (by {selection.by})"
+    if selection.by == "decision":
         ends = {"1": f"those {decided(favourable)}", "0": "the others"}
         higher, lower, by = ends[higher], ends[lower], ""
     return (
         f"In the tasks that lack labels, {higher} have one more often than {lower} by"
-        f" {100 * found.gap:.0f} points{by}, far beyond chance: somebody selected before whose"
+        f" {100 * selection.gap:.0f} points{by}, far beyond chance: somebody selected before whose"
         " labels are known. So accuracy, equal opportunity, equalized odds and calibration cannot"
         " be measured."
     )

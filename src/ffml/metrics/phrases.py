@@ -80,35 +80,41 @@ def bound_of(notion: Mapping[str, Any]) -> float | Ratio | None:
     return notion["max_gap"] if least is None else Ratio(least)
 
 
-def asked_words(notion: str, bound: float | Ratio | None) -> str:
-    """Name what was asked for; the gap of a notion of scores has no unit.
+def asked_words(notion: str, bound: float | Ratio | None, aim: float | Ratio | None = None) -> str:
+    """Name what was asked for, and what is aimed at if that is less.
 
-    >>> asked_words("equal-opportunity", 0.05), asked_words("dbc", 0.02)
-    ('equal opportunity within 5 points', 'dbc within 0.02')
+    >>> asked_words("equal-opportunity", 0.05), asked_words("dbc", 0.02, aim=0.01)
+    ('equal opportunity within 5 points', 'dbc within 0.02 (aiming for 0.01)')
     >>> asked_words("demographic-parity", Ratio(0.8))
     'demographic parity, the lowest rate at least 80 % of the highest'
     """
     if bound is None:
         return "no fairness"
+    if aim not in (None, bound):
+        return f"{asked_words(notion, bound)} (aiming for {bound_words(aim, notion)})"
     name = notion.replace("-", " ")
     if isinstance(bound, Ratio):
         return f"{name}, the lowest rate at least {100 * bound.least:g} % of the highest"
-    return f"{name} within " + (f"{100 * bound:g} points" if notion in NOTIONS else f"{bound:g}")
+    return f"{name} within {bound_words(bound, notion)}"
 
 
 def limit_words(notion: Mapping[str, Any]) -> str:
     """Write the bound of a notion alone: "5 points", or "80 %"."""
-    return points_words(bound_of(notion))
+    return bound_words(bound_of(notion), notion["notion"])
 
 
-def points_words(bound: float | Ratio | None) -> str:
-    """Write a bound alone.
+def bound_words(bound: float | Ratio | None, notion: str) -> str:
+    """Write a bound alone; the gap of a notion of scores has no unit.
 
-    >>> points_words(0.05), points_words(0.01), points_words(Ratio(0.8))
-    ('5 points', '1 point', '80 %')
+    >>> bound_words(0.05, "demographic-parity"), bound_words(Ratio(0.8), "demographic-parity")
+    ('5 points', '80 %')
+    >>> bound_words(0.01, "demographic-parity"), bound_words(0.05, "dbc")
+    ('1 point', '0.05')
     """
     if isinstance(bound, Ratio):
         return f"{100 * bound.least:g} %"
+    if notion not in NOTIONS:
+        return f"{bound or 0.0:g}"
     points = f"{100 * (bound or 0.0):g}"
     return f"{points} point" if points == "1" else f"{points} points"
 

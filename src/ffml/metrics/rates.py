@@ -46,31 +46,45 @@ def contingency_table(
 
 
 def labelled(table: np.ndarray) -> np.ndarray:
-    """Leave out the people whose label is not known: ``(..., k, 2, 2)``."""
+    """Leave out the people whose label is not known: ``(..., k, 2, 2)``.
+
+    >>> labelled(contingency_table([0, 1, -1], [0, 1, 0], [0, 0, 1], 2)).tolist()
+    [[[1, 0], [0, 1]], [[0, 0], [0, 0]]]
+    """
     return table[..., :UNKNOWN, :]
 
 
 def selection_rates(table: np.ndarray) -> np.ndarray:
-    """P(decision = 1 | group), ``(..., k)``; NaN for a group without rows."""
+    """P(decision = 1 | group), ``(..., k)``; NaN for a group without rows.
+
+    >>> selection_rates(np.array([[[30, 10], [10, 10]], [[20, 10], [5, 15]]])).round(3).tolist()
+    [0.333, 0.5]
+    """
     return divide(table[..., 1].sum(-1), table.sum((-2, -1)))
 
 
 def true_positive_rates(table: np.ndarray) -> np.ndarray:
-    """P(decision = 1 | label = 1, group), ``(..., k)``; NaN for an empty cell."""
+    """P(decision = 1 | label = 1, group), ``(..., k)``; NaN for an empty cell.
+
+    >>> true_positive_rates(np.array([[[30, 10], [10, 10]], [[20, 10], [5, 15]]])).tolist()
+    [0.5, 0.75]
+    """
     return divide(table[..., 1, 1], table[..., 1, :].sum(-1))
 
 
 def false_positive_rates(table: np.ndarray) -> np.ndarray:
-    """P(decision = 1 | label = 0, group), ``(..., k)``; NaN for an empty cell."""
+    """P(decision = 1 | label = 0, group), ``(..., k)``; NaN for an empty cell.
+
+    >>> false_positive_rates(np.array([[[30, 10], [10, 10]], [[20, 20], [5, 15]]])).tolist()
+    [0.25, 0.5]
+    """
     return divide(table[..., 0, 1], table[..., 0, :].sum(-1))
 
 
 def demographic_parity_ratio(table: np.ndarray) -> np.ndarray:
     """Return the lowest selection rate over the highest: min(r, 1/r) for two groups.
 
-    >>> table = np.array([[[30, 10], [10, 10]], [[20, 10], [5, 15]]])
-    >>> selection_rates(table).round(3).tolist()
-    [0.333, 0.5]
+    >>> table = np.array([[[30, 10], [10, 10]], [[20, 10], [5, 15]]])  # rates of 1/3 and 1/2
     >>> round(float(demographic_parity_ratio(table)), 3)
     0.667
     """
@@ -79,7 +93,12 @@ def demographic_parity_ratio(table: np.ndarray) -> np.ndarray:
 
 
 def equalized_odds_ratios(table: np.ndarray) -> np.ndarray:
-    """Return the same ratio among the rows with label 0 and with label 1, ``(..., 2)``."""
+    """Return the same ratio among the rows with label 0 and with label 1, ``(..., 2)``.
+
+    >>> table = np.array([[[30, 10], [10, 10]], [[20, 20], [5, 15]]])
+    >>> equalized_odds_ratios(table).round(3).tolist(), equalized_odds_ratio(table).round(3).item()
+    ([0.5, 0.667], 0.5)
+    """
     table = labelled(table)
     rates = divide(table[..., 1], table.sum(-1))  # (..., k, label)
     low, high = _extremes(rates.swapaxes(-1, -2), has_rows(table)[..., None, :])
@@ -92,13 +111,23 @@ def equalized_odds_ratio(table: np.ndarray) -> np.ndarray:
 
 
 def discrimination(table: np.ndarray) -> np.ndarray:
-    """Return the highest selection rate minus the lowest."""
+    """Return the highest selection rate minus the lowest.
+
+    >>> table = np.array([[[30, 10], [10, 10]], [[20, 10], [5, 15]]])
+    >>> round(float(discrimination(table)), 3)
+    0.167
+    """
     low, high = _extremes(selection_rates(table), has_rows(table))
     return np.where(_comparable(table), high - low, np.nan)[()]
 
 
 def accuracy(table: np.ndarray) -> np.ndarray:
-    """Return the share of the rows with a label whose decision is their label."""
+    """Return the share of the rows with a label whose decision is their label.
+
+    >>> table = np.array([[[30, 10], [10, 10]], [[20, 10], [5, 15]]])
+    >>> round(float(accuracy(table)), 3), round(float(balanced_accuracy(table)), 3)
+    (0.682, 0.67)
+    """
     table = labelled(table)
     return divide((table[..., 0, 0] + table[..., 1, 1]).sum(-1), table.sum((-3, -2, -1)))
 
@@ -159,3 +188,16 @@ def _extremes(rates: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.nd
     """Lowest and highest rate of the counted groups; NaN if one of theirs is."""
     low = rates.min(-1, where=counted, initial=1.0)
     return low, rates.max(-1, where=counted, initial=0.0)
+
+
+def difference_ends(
+    value: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the interval of a difference from the intervals of both numbers (Newcombe 1998).
+
+    >>> chosen, people = np.array([56, 48]), np.array([70, 80])  # his table II, method 10
+    >>> [round(float(end), 4) for end in difference_ends(chosen / people, *wilson(chosen, people))]
+    [0.0524, 0.3339]
+    """
+    below, above, apart = value - low, high - value, value[0] - value[1]
+    return apart - np.hypot(below[0], above[1]), apart + np.hypot(above[0], below[1])

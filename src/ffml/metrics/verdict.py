@@ -23,7 +23,10 @@ The verdict follows, the first that applies:
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ffml.base import Ratio
 
 KEPT, SO_FAR, NOT_KEPT = "kept", "kept so far", "not kept"
 UNCLEAR, UNMEASURABLE = "cannot be told yet", "cannot be measured"
@@ -50,7 +53,7 @@ class Evidence(NamedTuple):
     measurable: bool = True  # False: labels depend on the decision
 
 
-def verdict(found: Evidence) -> str:
+def verdict(evidence: Evidence) -> str:
     """Apply the rule.
 
     >>> kept = Evidence(0.05, 0.03, Interval(0.01, 0.04), Interval(0.0, 0.045), 0.03, False)
@@ -59,16 +62,32 @@ def verdict(found: Evidence) -> str:
     >>> verdict(kept._replace(to_come=Interval(0.0, 0.07))), verdict(kept._replace(fact=0.06))
     ('kept so far', 'cannot be told yet')
     """
-    most = found.most
-    if found.alarm or found.so_far.low > most or found.to_come.low > most:
+    most, fact = evidence.most, evidence.fact
+    if evidence.alarm or evidence.so_far.low > most or evidence.to_come.low > most:
         return NOT_KEPT
-    if not found.measurable:
+    if not evidence.measurable:
         return UNMEASURABLE
-    if not math.isfinite(found.fact) or is_beyond(max(found.fact, found.typical), most):
+    if not math.isfinite(fact) or is_beyond(max(fact, evidence.typical), most):
         return UNCLEAR
-    if found.to_come.high <= most:
+    if evidence.to_come.high <= most:
         return KEPT
-    return SO_FAR if found.so_far.high <= most else UNCLEAR
+    return SO_FAR if evidence.so_far.high <= most else UNCLEAR
+
+
+def most_apart(bound: float | Ratio | None) -> float:
+    """Return how far apart rates may be: by how much, or by what part of the higher one.
+
+    >>> most_apart(0.05), most_apart(Ratio(0.75)), most_apart(None)
+    (0.05, 0.25, 1.0)
+    """
+    if bound is None:
+        return 1.0
+    return 1 - bound.least if isinstance(bound, Ratio) else bound
+
+
+def apart(fact: Mapping[str, Any], bound: float | Ratio | None) -> float:
+    """Return how far apart rates are, in the measure of a bound; see `ffml.metrics.facts.fact`."""
+    return float(1 - fact["ratio"] if isinstance(bound, Ratio) else fact["gap"])
 
 
 def is_beyond(apart: float, most: float) -> bool:

@@ -140,19 +140,19 @@ def unknown_sentence(answer: Mapping[str, Any]) -> str:
 
 def compared_sentences(notion: Mapping[str, Any], by_task: bool) -> list[str]:
     """Say whom the comparison leaves out: people alone in their task, groups too small to tell."""
-    found = []
+    lines = []
     for column in notion["columns"]:
         if by_task and column["compared_share"] < 0.95:
-            found.append(
+            lines.append(
                 f"By {column['column']}, {100 * column['compared_share']:.0f} % of the people could"
                 " be compared with others of their task; the rest count in the pooled rates."
             )
         if column["small"]:
-            found.append(
+            lines.append(
                 f"Too small to tell, and not compared ({column['column']}):"
                 f" {', '.join(column['small'])}."
             )
-    return found
+    return lines
 
 
 def now_lines(answer: Mapping[str, Any], due: str = "") -> list[str]:

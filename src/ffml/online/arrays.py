@@ -37,7 +37,7 @@ def watch_from(watch: InputWatch | None, arrays: Mapping[str, np.ndarray]) -> In
     """Find what is known of inputs among arrays."""
     if watch is None or INPUTS + _WATCHED[0] not in arrays:
         return watch
-    found = {name: arrays[INPUTS + name] for name in _WATCHED}
-    if any(found[name].shape != np.shape(getattr(watch, name)) for name in _WATCHED):
+    values = {name: arrays[INPUTS + name] for name in _WATCHED}
+    if any(values[name].shape != np.shape(getattr(watch, name)) for name in _WATCHED):
         raise FFMLError("the saved state has other input columns than the table; restore the table")
-    return InputWatch(watch.columns, **found)
+    return InputWatch(watch.columns, **values)

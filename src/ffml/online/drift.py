@@ -156,14 +156,14 @@ class InputWatch(NamedTuple):
                 yield Drift(column.name, f"about {_factor(factor)} times {way} than before")
 
 
-def drift_words(found: Sequence[Drift]) -> list[str]:
+def drift_words(drifts: Sequence[Drift]) -> list[str]:
     """Write what is different, a line for each column.
 
     >>> drift_words([Drift("job", "'cook' is new"), Drift("job", "20% are missing")])
     ["job: 'cook' is new; 20% are missing"]
     """
     lines: dict[str, list[str]] = {}
-    for column, text in found:
+    for column, text in drifts:
         lines.setdefault(column, []).append(text)
     return [f"{column}: {'; '.join(texts)}" for column, texts in lines.items()]
 
@@ -173,10 +173,10 @@ def _sizes(columns: tuple[Column, ...], x: np.ndarray) -> tuple[np.ndarray, np.n
     logs, weights = np.zeros(len(columns)), np.zeros(len(columns))
     for i, column in enumerate(columns):
         if column.kind == "numeric":
-            found = np.abs(x[:, column.start])
-            found = found[found > 0]
-            if len(found) >= MIN_NUMBERS:
-                logs[i], weights[i] = math.log(np.median(found)), len(found)
+            sizes = np.abs(x[:, column.start])
+            sizes = sizes[sizes > 0]
+            if len(sizes) >= MIN_NUMBERS:
+                logs[i], weights[i] = math.log(np.median(sizes)), len(sizes)
     return logs, weights
 
 

@@ -112,7 +112,7 @@ def judge_decisions(problem: Problem, schema: Schema, task: Task, decided: Decid
         _constraint(problem, schema, task, decided, not why_unmeasured(_any(tables))),
         reliability_counts(decided.probabilities[known], labels[known]),
         free,
-        {name: _ceilings(found) for name, found in zip(tables, judged, strict=True)},
+        {name: _ceilings(judgement) for name, judgement in zip(tables, judged, strict=True)},
     )
 
 
@@ -156,8 +156,8 @@ def _measured(
     return np.where(rows_behind > 0, constraint, np.nan)
 
 
-def _ceilings(found: metrics.Judgement) -> np.ndarray:
-    return np.array([found.values["dp_ceiling"], found.values["eo_ceiling"]])
+def _ceilings(judgement: metrics.Judgement) -> np.ndarray:
+    return np.array([judgement.values["dp_ceiling"], judgement.values["eo_ceiling"]])
 
 
 def not_judged(problem: Problem, schema: Schema) -> Judgement:

@@ -68,7 +68,7 @@ class Waiting(NamedTuple):
 
 
 def newest_labelled(waiting: Iterable[Waiting], round_: int, delay: int) -> int:
-    """Return the last round of which labels have come; 0 if there is none."""
+    """Return the newest round that has labels; 0 if there is none."""
     known = (w.round for w in waiting if w.round + delay <= round_ and (w.task.y >= 0).any())
     return max(known, default=0)
 
@@ -91,11 +91,13 @@ def enough_labels(labels: np.ndarray, shots: int | None, past: bool = False) -> 
 
 def labelled_rows(task: Task) -> Task:
     """Keep the rows whose labels are known."""
-    known = task.y >= 0
-    if known.all():
+    labelled = task.y >= 0
+    if labelled.all():
         return task
-    ids = None if task.ids is None else task.ids[known]
-    return task._replace(x=task.x[known], y=task.y[known], groups=task.groups[known], ids=ids)
+    ids = None if task.ids is None else task.ids[labelled]
+    return task._replace(
+        x=task.x[labelled], y=task.y[labelled], groups=task.groups[labelled], ids=ids
+    )
 
 
 def split_by_label(labels: np.ndarray) -> Split:

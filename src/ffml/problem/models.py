@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from ffml.base import Array, FFMLError, Model, Params
 
+__all__ = ["MODELS", "linear", "mlp"]
+
 
 def linear() -> Model:
     """Logits ``h(x) = x w + b``, starting from zero: the convex model of the paper's analysis.
@@ -37,6 +39,11 @@ def mlp(hidden: tuple[int, ...] = (40, 40)) -> Model:
 
     Args:
         hidden: widths of the layers.
+
+    >>> import jax
+    >>> model = mlp((5, 4))
+    >>> model.apply(model.init(jax.random.key(0), 3), jax.numpy.zeros((2, 3))).shape
+    (2,)
     """
     if not hidden or min(hidden) < 1:
         raise FFMLError(f"hidden must be one or more widths >= 1, got {tuple(hidden)}")

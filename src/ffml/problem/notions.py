@@ -13,6 +13,18 @@ import numpy as np
 from ffml.base import Array, Band, Batch, Condition, Constraint, FFMLError
 from ffml.problem.gaps import variance
 
+__all__ = [
+    "CONSTRAINTS",
+    "decision_boundary_covariance",
+    "decision_constraint",
+    "demographic_parity",
+    "equal_opportunity",
+    "equalized_odds",
+    "gap",
+    "ratio",
+    "score_constraint",
+]
+
 LEAST_VARIANCE = 1e-4  # of logits that are all the same: what is relative to it stays finite
 
 Bound = float | tuple[float, ...] | Band
@@ -20,7 +32,11 @@ Conditions = Mapping[str, Callable[[Batch], Array]]
 
 
 def gap(largest: float | tuple[float, ...]) -> Band:
-    """Bound ``|gap|``: one number for all entries of a notion, or one for each."""
+    """Bound ``|gap|``: one number for all entries of a notion, or one for each.
+
+    >>> demographic_parity(gap(0.05)).bound == demographic_parity(0.05).bound
+    True
+    """
     if not isinstance(largest, jax.core.Tracer):
         values = np.asarray(largest, float)
         if not (np.isfinite(values).all() and (values >= 0).all()):
@@ -29,7 +45,11 @@ def gap(largest: float | tuple[float, ...]) -> Band:
 
 
 def ratio(least: float) -> Band:
-    """Bound the lower rate by a share of the higher one; 0.8 is the four-fifths rule."""
+    """Bound the lower rate by a share of the higher one; 0.8 is the four-fifths rule.
+
+    >>> round(demographic_parity(ratio(0.8)).bound.share, 3)
+    0.2
+    """
     if not 0 < least <= 1:
         raise FFMLError(f"a ratio must be above 0 and at most 1, got {least}")
     return Band(0.0, 0.0, 1 - least)
@@ -66,6 +86,9 @@ def equalized_odds(
     """``|mean(ŷ | s=1, y) - mean(ŷ | s=0, y)| - ε <= 0`` for y = 0 and for y = 1.
 
     Two entries for each comparison of groups: those of y = 0 come first.
+
+    >>> [condition.name for condition in equalized_odds(0.05).conditions]
+    ['y=0', 'y=1']
 
     Reference: Hardt, Price & Srebro, "Equality of Opportunity in Supervised Learning", 2016.
     """
@@ -119,6 +142,10 @@ def decision_constraint(
         bound: the largest gap wanted, one for all entries or one for each; or a `ratio`.
         temperature: τ, how smooth the decisions learned from are; small is nearly yes or no.
         relative: whether τ is in standard deviations of the logits.
+
+    >>> approved_before = {"": lambda batch: batch.weight * (batch.x[:, 0] > 0)}
+    >>> decision_constraint("approved before", approved_before, 0.05).name
+    'approved before'
     """
     if not isinstance(temperature, jax.core.Tracer) and not temperature > 0:
         raise FFMLError(f"temperature must be > 0, got {temperature}")

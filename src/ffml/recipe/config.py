@@ -8,6 +8,7 @@ from ffml.base import FFMLError, Ratio
 from ffml.kinds import refuse_other_kinds
 from ffml.limits import refuse_large
 from ffml.metrics import NOTIONS
+from ffml.metrics.verdict import most_apart
 from ffml.recipe.asked import aimed_bounds, asked_bounds
 from ffml.recipe.policy import DEFAULT_POLICY, PAPERS_POLICY
 from ffml.recipe.presets import default_method, preset
@@ -34,7 +35,7 @@ class RunConfig:
             to the method, whose scores are positive or not.
         recipe: how the learner is put together.
         seed: draws the order of tasks, the splits and the starting point.
-        rounds: stop after so many tasks; None plays all.
+        rounds: stop after this number of tasks; None plays all.
         validation_fraction: part of each task that is decided about and judged.
         shots: rows drawn of each class, for adapting and for learning; None takes all.
         tasks_per_round: |U|, most tasks that a round learns from.
@@ -129,7 +130,7 @@ def _check_asked(config: RunConfig) -> None:
     for notion, bound in config.asked:
         _check_bound(notion, bound)
     for (_, bound), (_, aim) in zip(config.asked, config.aimed, strict=True):
-        if not 0 <= _largest(aim) <= _largest(bound):
+        if not 0 <= most_apart(aim) <= most_apart(bound):
             raise FFMLError(
                 f"aim must be as strict as what is to be kept, or stricter; got {_number(aim):g} "
                 f"for {_number(bound):g}"
@@ -155,11 +156,6 @@ def _check_bound(notion: str, bound: float | Ratio) -> None:
 
 def _number(bound: float | Ratio) -> float:
     return bound.least if isinstance(bound, Ratio) else bound
-
-
-def _largest(bound: float | Ratio) -> float:
-    """Return by how much rates may differ, as a gap or as a part of the higher one."""
-    return 1 - bound.least if isinstance(bound, Ratio) else bound
 
 
 def configure_run(

@@ -99,7 +99,7 @@ def read_config(path: Path) -> Written:
     is_toml = path.suffix.lower() == ".toml"
     kind, read = ("TOML", _read_toml) if is_toml else ("JSON", json.loads)
     try:
-        found = read(path.read_text(encoding="utf-8"))
+        document = read(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FFMLError(f"there is no file {path}; give --config a JSON or TOML file") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -107,10 +107,10 @@ def read_config(path: Path) -> Written:
         raise FFMLError(f"{path} is not {kind} ({why}); give --config a .json or .toml file") from (
             None
         )
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise FFMLError(f"{path} holds no settings; it must be an object such as {{'seed': 1}}")
-    is_run = isinstance(found.get("run"), dict)
-    settings = todays_names(_flat(dict(with_policy(found["run"])) if is_run else found))
+    is_run = isinstance(document.get("run"), dict)
+    settings = todays_names(_flat(dict(with_policy(document["run"])) if is_run else document))
     if "method_settings" in settings:
         raise FFMLError(
             f"{path} is of an earlier version of ffml, where settings had other names; see 'ffml "
@@ -142,10 +142,12 @@ def _read_toml(text: str) -> dict[str, Any]:
     >>> _read_toml("inner.lr = 0.1\\n[data_options]\\nlabel = 'y'")
     {'data_options': {'label': 'y'}, 'inner.lr': 0.1}
     """
-    found = tomllib.loads(text)
-    nested = [name for name in found if isinstance(found[name], dict) and name not in _OBJECTS]
-    dotted = {f"{name}.{part}": v for name in nested for part, v in found[name].items()}
-    return {name: value for name, value in found.items() if name not in nested} | dotted
+    document = tomllib.loads(text)
+    nested = [
+        name for name in document if isinstance(document[name], dict) and name not in _OBJECTS
+    ]
+    dotted = {f"{name}.{part}": v for name in nested for part, v in document[name].items()}
+    return {name: value for name, value in document.items() if name not in nested} | dotted
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:

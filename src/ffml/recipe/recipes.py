@@ -78,17 +78,17 @@ def known_settings(recipe: Recipe) -> dict[str, Setting]:
     >>> known["inner"].default, known["inner.num_steps"].default, known["corrected.memory"].default
     ('primal-dual', 5, 0.9)
     """
-    known = dict(_settings_of(one_of("method", recipe.method, METHODS)))
+    settings = dict(_settings_of(one_of("method", recipe.method, METHODS)))
     for slot in DEFAULT_PARTS.get(recipe.method, {}):
-        known[slot] = Setting(DEFAULT_PARTS[recipe.method][slot], str)
-        known |= _prefixed(slot, one_of(slot, recipe.part(slot), PARTS[slot]))
-    known["model"] = Setting("linear", str)
-    known |= _prefixed("model", one_of("model", recipe.part("model"), MODELS))
-    known |= _prefixed("problem", fair_classification)
-    known |= _prefixed("notion", demographic_parity)
+        settings[slot] = Setting(DEFAULT_PARTS[recipe.method][slot], str)
+        settings |= _prefixed(slot, one_of(slot, recipe.part(slot), PARTS[slot]))
+    settings["model"] = Setting("linear", str)
+    settings |= _prefixed("model", one_of("model", recipe.part("model"), MODELS))
+    settings |= _prefixed("problem", fair_classification)
+    settings |= _prefixed("notion", demographic_parity)
     for name in recipe.wrappers:
-        known |= _prefixed(name, one_of("wrapper", name, additions()))
-    return known
+        settings |= _prefixed(name, one_of("wrapper", name, additions()))
+    return settings
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -97,16 +97,16 @@ def check_recipe(recipe: Recipe) -> None:
         raise FFMLError(f"a wrapper is given twice: {', '.join(recipe.wrappers)}; give it once")
     if len(described := [name for name in recipe.wrappers if name in FEATURES]) > 1:
         raise FFMLError(f"one of {', '.join(described)} can describe people; leave out the others")
-    known = known_settings(recipe)
+    settings = known_settings(recipe)
     for name in recipe.settings:
         owner = name.partition(".")[0]
-        if name not in known and owner in additions():
+        if name not in settings and owner in additions():
             raise FFMLError(
                 f"'{name}' is a setting of the wrapper '{owner}'; add --with {owner}, or "
                 f"with={owner} after the method's name"
             )
-        one_of(f"setting of {recipe.method}", name, known)
-    refuse_other_kinds(recipe.settings, {name: s.kind for name, s in known.items()})
+        one_of(f"setting of {recipe.method}", name, settings)
+    refuse_other_kinds(recipe.settings, {name: s.kind for name, s in settings.items()})
     refuse_large(recipe.settings)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from ffml.metrics.phrases import UNDEFINED, asked_words, points_words
-from ffml.recipe.asked import aimed_bounds, asked_bounds
+from ffml.metrics.phrases import UNDEFINED
+from ffml.recipe.asked import asked_phrases
 from ffml.report._view import RunView
 from ffml.report.numbers import listed, number
 
@@ -17,25 +17,7 @@ PARTS = {"inner": "Adaptation (inner)", "outer": "Learning (outer)", "model": "M
 
 def constraint_phrase(run: RunView) -> str:
     """Name what was asked for, and aimed at if that was less; nothing if there was none."""
-    return listed([with_aim(run, *asked) for asked in asked_of(run)])
-
-
-def with_aim(run: RunView, notion: str, bound: Any) -> str:
-    """Name what was asked for of one notion, and aimed at if that was less."""
-    asked, aim = asked_words(notion, bound), run.config.get("aim")
-    if aim is None:
-        return asked
-    aimed = dict(aimed_bounds(run.config["notions"], *_bounds(run), aim))
-    return f"{asked} (aiming for {points_words(aimed[notion])})"
-
-
-def asked_of(run: RunView) -> tuple[tuple[str, Any], ...]:
-    """Return the notions that were asked for, with their bounds."""
-    return asked_bounds(run.config.get("notions") or [], *_bounds(run))
-
-
-def _bounds(run: RunView) -> tuple[Any, Any]:
-    return run.config.get("max_gap"), run.config.get("min_ratio")
+    return listed(asked_phrases(run.config))
 
 
 def data_name(run: RunView) -> str:
@@ -149,8 +131,8 @@ def wrapper_lines(run: RunView) -> list[str]:
 def wrapper_limits(run: RunView) -> list[str]:
     """Return what the wrappers' docstrings say under "Limits:"."""
     texts = _docstrings(run).values()
-    found = [re.search(r"^Limits: (.*?)(?:\n\n|\Z)", text, re.S | re.M) for text in texts]
-    return [" ".join(limits[1].split()) for limits in found if limits]
+    matches = [re.search(r"^Limits: (.*?)(?:\n\n|\Z)", text, re.S | re.M) for text in texts]
+    return [" ".join(limits[1].split()) for limits in matches if limits]
 
 
 def _docstrings(run: RunView) -> dict[str, str]:

@@ -12,7 +12,8 @@ from ffml.metrics import phrases, words
 from ffml.metrics.labels import why_unmeasured
 from ffml.metrics.phrases import in_points, known, rate
 from ffml.metrics.summary import typical_gap
-from ffml.report._facts import data_name, protected, with_aim
+from ffml.recipe.asked import aimed_in
+from ffml.report._facts import data_name, protected
 from ffml.report._view import RunView
 from ffml.report.answer import MOST_GROUPS
 from ffml.report.numbers import counted, listed
@@ -53,10 +54,12 @@ def unit(tasks: Sequence[str]) -> str:
 
 def verdicts(run: RunView) -> list[dict[str, str]]:
     """Return each notion's verdict with the answer in sentences, all from the same object."""
-    answer = run.summary["answer"]
+    answer, aimed = run.summary["answer"], dict(aimed_in(run.config))
     return [
         {
-            "asked": with_aim(run, notion["notion"], phrases.bound_of(notion)),
+            "asked": phrases.asked_words(
+                notion["notion"], phrases.bound_of(notion), aimed.get(notion["notion"])
+            ),
             "verdict": notion["verdict"] or "",
             "kind": (notion["verdict"] or "none").replace(" ", "-"),
             "headline": headline(run, notion),
@@ -98,11 +101,11 @@ def _less(apart: float | None) -> float | None:
     return None if apart is None else 1 - apart
 
 
-def _ends(found: Mapping[str, Any], unit: str = "") -> str:
+def _ends(interval: Mapping[str, Any], unit: str = "") -> str:
     """Say between which ends the rule lies."""
-    if not known(found["low"]) or not known(found["high"]):
+    if not known(interval["low"]) or not known(interval["high"]):
         return ""
-    ends = f"{in_points(found['low'])} to {in_points(found['high'])}{unit}"
+    ends = f"{in_points(interval['low'])} to {in_points(interval['high'])}{unit}"
     return f" (of more people like these: {ends})"
 
 
@@ -155,13 +158,13 @@ def _with_typical(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _numbers(
-    found: Mapping[str, Any], table: np.ndarray | None, compared: Sequence[int]
+    facts: Mapping[str, Any], table: np.ndarray | None, compared: Sequence[int]
 ) -> dict[str, Any]:
     rates = [] if table is None else metrics.selection_rates(table)[list(compared)].tolist()
-    told = [one for one in rates if known(one)]
-    low, high = (min(told), max(told)) if len(told) > 1 else (np.nan, np.nan)
+    rated = [one for one in rates if known(one)]
+    low, high = (min(rated), max(rated)) if len(rated) > 1 else (np.nan, np.nan)
     ratio = low / high if high else np.nan
-    return {**found, "rates": rates, "gap": high - low, "ratio": ratio}
+    return {**facts, "rates": rates, "gap": high - low, "ratio": ratio}
 
 
 def _cells(found: Mapping[str, Any], shown: int) -> list[str]:

@@ -25,13 +25,13 @@ JOINT = " × "  # between the columns of an intersection
 
 def group_tables(run: RunView) -> list[dict[str, Any]]:
     """Write a table for each protected column, and one for their intersection."""
-    found = [(column, run.counts[column.name], [column.name]) for column in run.columns]
+    parts = [(column, run.counts[column.name], [column.name]) for column in run.columns]
     names = [column.name for column in run.columns]
     if len(names) > 1 and run.scores:
-        found.append((*_intersection(run.scores, names), names))
+        parts.append((*_intersection(run.scores, names), names))
     return [
         group_table(column, counts, {} if why_unmeasured(counts) else calibration(run.scores, own))
-        for column, counts, own in found
+        for column, counts, own in parts
     ]
 
 
@@ -100,11 +100,11 @@ def calibration(scores: Sequence[Score], columns: Sequence[str]) -> dict[str, di
         if one.label >= 0 and one.tenth >= 0 and None not in groups:
             counts = tenths.setdefault(JOINT.join(map(str, groups)), np.zeros((NUM_BINS, 3)))
             counts[one.tenth] += [one.people, one.people * one.label, one.total]
-    found = {}
+    by_group = {}
     for name, counts in tenths.items():
         people, came, said = counts.sum(0)
-        found[name] = reliability(counts) | {"said": said / people, "came": came / people}
-    return found
+        by_group[name] = reliability(counts) | {"said": said / people, "came": came / people}
+    return by_group
 
 
 class Extremes(NamedTuple):
@@ -117,10 +117,10 @@ class Extremes(NamedTuple):
 
 def extremes(scores: Sequence[Score], column: SensitiveColumn) -> list[Extremes]:
     """Return for each group who was decided about most against the odds."""
-    found = []
+    ends = []
     for group in column.groups:
         here = [s for s in scores if s.groups.get(column.name) == group and s.tenth >= 0]
         lowest = min((one.lowest for one in here if one.decision == 1), default=np.nan)
         highest = max((one.highest for one in here if one.decision == 0), default=np.nan)
-        found.append(Extremes(group, lowest, highest))
-    return found
+        ends.append(Extremes(group, lowest, highest))
+    return ends

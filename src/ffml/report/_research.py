@@ -19,20 +19,20 @@ RATIOS = {"dp": "demographic parity", "eo": "equalized odds"}
 def gap_rows(run: RunView) -> list[dict[str, str]]:
     """Write the gaps of every column and comparison."""
     return [
-        gap_row(notion, column, found)
+        gap_row(notion, column, gap)
         for notion in NOTIONS
         for column, summary in run.summary["by_column"].items()
-        for found in summary["gaps"][notion]
+        for gap in summary["gaps"][notion]
     ]
 
 
-def gap_row(notion: str, column: str, found: dict[str, Any]) -> dict[str, str]:
+def gap_row(notion: str, column: str, gap: dict[str, Any]) -> dict[str, str]:
     """Write one comparison: all people pooled, and within tasks; see `metrics.GapStatistics`."""
-    row = {"column": column, "comparison": found["comparison"], "whose": NOTIONS[notion]}
+    row = {"column": column, "comparison": gap["comparison"], "whose": NOTIONS[notion]}
     for kind in ("pooled", "typical", "long_run"):
-        ends = found[f"{kind}_low"], found[f"{kind}_high"]
-        row |= {kind: in_points(found[kind]), f"{kind}_interval": points_interval(*ends)}
-    return row | {"rounds": f"{found['rounds']}"}
+        ends = gap[f"{kind}_low"], gap[f"{kind}_high"]
+        row |= {kind: in_points(gap[kind]), f"{kind}_interval": points_interval(*ends)}
+    return row | {"rounds": f"{gap['rounds']}"}
 
 
 def constraint_totals(run: RunView) -> list[dict[str, Any]]:

@@ -150,17 +150,17 @@ def _constant(answer: Mapping[str, Any]) -> str:
 
 def extremes_sentence(answer: Mapping[str, Any]) -> str:
     """Say that fairness went by groups more than by probabilities, where it did; empty if not."""
-    found = answer.get("extremes")
-    if not found:
+    ends = answer.get("extremes")
+    if not ends:
         return ""
     favour = decided(answer["favourable"])
     lowest, highest, low, high = (
-        percent(found[name]) for name in ("lowest_approved", "highest_refused", "low", "high")
+        percent(ends[name]) for name in ("lowest_approved", "highest_refused", "low", "high")
     )
     return (
         f"To keep the gap without knowing groups, somebody with a probability of {lowest} was"
-        f" {favour} and somebody with {highest} was not; of the newest {found['people']:,} people,"
-        f" {found['approved_below']:,} below {low} were, and {found['refused_above']:,} above"
+        f" {favour} and somebody with {highest} was not; of the newest {ends['people']:,} people,"
+        f" {ends['approved_below']:,} below {low} were, and {ends['refused_above']:,} above"
         f" {high} were not. A wider gap, groups known at the decision (--decide-with-groups, where"
         " lawful) or more columns make this milder."
     )
@@ -200,7 +200,7 @@ def _moved_sentence(column: str, groups: Sequence[Mapping[str, Any]], favourable
     return f"Fairness changed {total:,} of {people:,} decisions (by {column}): of {said}."
 
 
-def _blindness_sentence(found: Mapping[str, Any], favourable: str) -> str:
+def _blindness_sentence(cost: Mapping[str, Any], favourable: str) -> str:
     """Say what it costs that decisions do not know groups.
 
     >>> found = {"people": 4096, "accuracy": 0.804, "accuracy_by_group": 0.826}
@@ -210,30 +210,30 @@ def _blindness_sentence(found: Mapping[str, Any], favourable: str) -> str:
     """
     return (
         "With a threshold for each group (--decide-with-groups, where lawful), accuracy would have"
-        f" been {found['accuracy_by_group']:.3f} and not {found['accuracy']:.3f} among the newest"
-        f" {found['people']:,} people with a label, as many of them {decided(favourable)}."
+        f" been {cost['accuracy_by_group']:.3f} and not {cost['accuracy']:.3f} among the newest"
+        f" {cost['people']:,} people with a label, as many of them {decided(favourable)}."
     )
 
 
-def _alone_sentence(found: Mapping[str, Any], together: float | None) -> str:
+def _alone_sentence(alone: Mapping[str, Any], together: float | None) -> str:
     """Say what people who come one by one can expect beside those of a task that comes whole."""
     return (
-        f"One by one: had each of {found['people']:,} people come alone, decided about by what was"
-        f" known before their task, groups would be {in_points(found.get('gap'))} points apart and"
-        f" {in_points(found.get('typical'))} typically within a task"
+        f"One by one: had each of {alone['people']:,} people come alone, decided about by what was"
+        f" known before their task, groups would be {in_points(alone.get('gap'))} points apart and"
+        f" {in_points(alone.get('typical'))} typically within a task"
         f" ({in_points(together)} as decided here, where prices are found on the very people of a"
         " task). Expect this of people who come later and alone."
     )
 
 
-def _without_sentence(found: Mapping[str, Any], favourable: str) -> str:
+def _without_sentence(free: Mapping[str, Any], favourable: str) -> str:
     text = (
-        f"The same learner without fairness: {in_points(found.get('gap'))} points apart, the"
-        f" lowest rate {in_points(found.get('ratio'))} % of the highest, typical gap"
-        f" {in_points(found.get('typical'))}, {hundred(found.get('positive_share'))}"
+        f"The same learner without fairness: {in_points(free.get('gap'))} points apart, the"
+        f" lowest rate {in_points(free.get('ratio'))} % of the highest, typical gap"
+        f" {in_points(free.get('typical'))}, {hundred(free.get('positive_share'))}"
         f" {decided(favourable)}"
     )
-    if not known(found.get("accuracy")):
+    if not known(free.get("accuracy")):
         return f"{text}."
-    accuracy, balanced = (rate(found.get(kind)) for kind in ("accuracy", "balanced_accuracy"))
+    accuracy, balanced = (rate(free.get(kind)) for kind in ("accuracy", "balanced_accuracy"))
     return f"{text}, accuracy {accuracy}, balanced accuracy {balanced}."

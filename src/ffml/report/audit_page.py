@@ -36,10 +36,10 @@ def _context(audit: Audit) -> dict[str, Any]:
         "findings": audit.findings,
         "what": what_was_read(audit),
         "gaps": [
-            gap_row(notion, column.name, found._asdict())
+            gap_row(notion, column.name, gap._asdict())
             for column in audit.columns
             for notion, gaps in column.gaps.items()
-            for found in gaps
+            for gap in gaps
         ],
         "over_time": len(decisions.tasks) > 1,
         "rates": rate_pictures(*people, audit.limits.asked(), audit.answer["favourable"]),

@@ -59,7 +59,7 @@ def round_row(
         row[f"multiplier:{name}"] = show(record.multipliers[i])
         row[f"violation:{name}"] = show(record.violation[i])
         row[f"clipped_violation:{name}"] = show(record.clipped_violation[i])
-    row["drift"] = "; ".join(f"{found.column}: {found.text}" for found in record.drift)
+    row["drift"] = "; ".join(f"{drift.column}: {drift.text}" for drift in record.drift)
     row["undefined"] = "; ".join(f"{name}: {why}" for name, why in record.undefined.items())
     return row
 

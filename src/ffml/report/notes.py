@@ -14,12 +14,12 @@ def warning_lines(run: RunView) -> list[str]:
     if guessed := run.config.get("guessed"):
         columns = ", ".join(f"{part} {column!r}" for part, column in guessed.items())
         lines.append(f"Columns taken by their names, since nobody named them: {columns}.")
-    for found in run.summary.get("drift") or []:
-        more = int(found["rounds"]) - 1
+    for drift in run.summary.get("drift") or []:
+        more = int(drift["rounds"]) - 1
         since = f", and in {counted(more, 'later round')}" if more else ""
         lines.append(
-            f"Input {found['column']!r} changed in round {found['round']} ({found['task']})"
-            f"{since}: {found['text']}."
+            f"Input {drift['column']!r} changed in round {drift['round']} ({drift['task']})"
+            f"{since}: {drift['text']}."
         )
     return lines
 
@@ -31,9 +31,9 @@ def learning_warning(summary: Mapping[str, Any]) -> str:
     18 tasks have labels and were not learned from, the newest among them: that takes half of a
     task's labels; bring those that are missing (ffml label)
     """
-    if found := summary.get("unlearned"):
+    if tasks := summary.get("unlearned"):
         return (
-            f"{found:,} tasks have labels and were not learned from, the newest among them: that"
+            f"{tasks:,} tasks have labels and were not learned from, the newest among them: that"
             " takes half of a task's labels; bring those that are missing (ffml label)"
         )
     return useless_warning(summary)

@@ -10,7 +10,8 @@ from ffml.base import SensitiveColumn
 from ffml.metrics import words
 from ffml.metrics.alarm import Asked, alarm_sentence
 from ffml.metrics.phrases import UNDEFINED, decided, limit_words, rate
-from ffml.report import _facts, _first, _research, answer, numbers, pictures
+from ffml.recipe.asked import asked_in
+from ffml.report import _facts, _first, _learner_pictures, _research, answer, numbers, pictures
 from ffml.report._groups import extremes, group_tables
 from ffml.report._view import RunView
 from ffml.report.charts import SCRIPT, STYLE
@@ -87,7 +88,7 @@ def _drawn(run: RunView) -> dict[str, Any]:
     """Draw what everybody should see, with a sentence or two beside."""
     summary, columns, tables = run.summary, run.columns, run.counts
     favourable, tasks = summary["answer"]["favourable"], run.rounds.text("task")
-    asked = _facts.asked_of(run)
+    asked = asked_in(run.config)
     ends = pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
     labels = not summary["answer"]["unmeasured"]
     return {
@@ -95,7 +96,7 @@ def _drawn(run: RunView) -> dict[str, Any]:
             tables, columns, tasks, asked, favourable, ends, "this run" if run.beside else ""
         ),
         "changed": [
-            *filter(None, [pictures.price_picture(run)]),
+            *filter(None, [_learner_pictures.price_picture(run)]),
             *pictures.moved_pictures(summary.get("moved") or {}, favourable),
         ],
         "changes": [
@@ -106,8 +107,8 @@ def _drawn(run: RunView) -> dict[str, Any]:
         "others": numbers.listed(_others(run)) if run.beside else "",
         "side_by_side": _side_by_side(run, columns[0], tasks, asked, favourable, ends),
         "inside": [
-            *pictures.stand_in_pictures(run.stand_ins),
-            *(pictures.calibration_pictures(run.scores, columns) if labels else ()),
+            *_learner_pictures.stand_in_pictures(run.stand_ins),
+            *(_learner_pictures.calibration_pictures(run.scores, columns) if labels else ()),
         ],
         "reliability": _research.reliability_sentence(run),
         "evidence": pictures.evidence_pictures(tables, columns, tasks, asked),

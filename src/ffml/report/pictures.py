@@ -1,6 +1,5 @@
-"""The pictures of a run and of an audit, all from counts by task, group, label and decision."""
+"""Pictures of decisions, of a run or of anybody, from counts by task, group, label and decision."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,21 +10,16 @@ from ffml.audit.record import RunRecord
 from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked, column_alarms
 from ffml.metrics.phrases import asked_words, decided, in_points, were_decided
-from ffml.metrics.rates import Z, wilson
-from ffml.report._groups import calibration
-from ffml.report._view import RunView, Score
+from ffml.metrics.rates import Z, difference_ends, divide, wilson
 from ffml.report.charts import (
     Bars,
     Line,
-    Point,
     Span,
     bars_figure,
     forest_figure,
     line_figure,
-    points_figure,
 )
 
-MOST_INPUTS = 8
 MOST_INTERVALS = 3  # groups; the intervals of more would hide each other
 Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
 
@@ -87,8 +81,8 @@ def evidence_pictures(
     Of a part, ``shown``, the evidence is still that of all tasks up to then: an alarm stands.
     """
     drawn, places = [], tasks[shown]
-    found = column_alarms(tables, columns, asked) if len(places) > 1 else {}
-    for i, ((notion, bound, name), alarms) in enumerate(found.items()):
+    by_column = column_alarms(tables, columns, asked) if len(places) > 1 else {}
+    for i, ((notion, bound, name), alarms) in enumerate(by_column.items()):
         logs = [(one.comparison, one.log_wealth[shown] / np.log(10)) for one in alarms]
         lines = [Line(whom, log.tolist()) for whom, log in logs]
         if lines:
@@ -101,7 +95,7 @@ def evidence_pictures(
                     places,
                     lines,
                     lambda value: f"{value:.1f}".replace("-", "−"),
-                    limit=alarms[0].log_needed / math.log(10),
+                    limit=alarms[0].log_needed / np.log(10),
                 )
             )
     return drawn
@@ -134,19 +128,17 @@ def rates_picture(
     band: Any = None
     caption = f"How many of 100 {were_decided(favourable)} in each task."
     if most is not None:
-        middle = metrics.rates.divide(chosen.sum(1), people.sum(1))
+        middle = divide(chosen.sum(1), people.sum(1))
         band = tuple(np.clip(middle + end, 0, 1).tolist() for end in (-most / 2, most / 2))
         caption += f" Rates within a band of {100 * most:g} points keep what was asked."
-    title = (
-        f"{title[:1].upper()}{title[1:]}: rates by {column.name}"
-        if title
-        else f"Rates by {column.name}"
-    )
-    return line_figure(key, title, caption, tasks, lines, _whole, band=band, ends=ends)
+    rates_by = f"rates by {column.name}"
+    title = f"{title}: {rates_by}" if title else rates_by
+    title = f"{title[0].upper()}{title[1:]}"
+    return line_figure(key, title, caption, tasks, lines, whole_points, band=band, ends=ends)
 
 
 def rate_ends(*counts: np.ndarray) -> tuple[float, float]:
-    """Return between which tenths rates lie, with some room, and intervals where they are drawn.
+    """Return the ends of an axis of rates, in tenths, with room for intervals that are drawn.
 
     It is one scale for all that is compared.
     """
@@ -164,7 +156,7 @@ def rate_ends(*counts: np.ndarray) -> tuple[float, float]:
     return float(np.clip(low, 0, 0.9)), float(np.clip(high, 0.1, 1))
 
 
-def _whole(value: float) -> str:
+def whole_points(value: float) -> str:
     """Write points: on an axis without a decimal that says nothing."""
     return in_points(value).removesuffix(".0")
 
@@ -177,9 +169,8 @@ def _gaps(
     place = int(np.argmax(np.abs(np.nan_to_num([one.pooled for one in pooled]))))
     gaps = metrics.round_gaps(counts)
     gap = gaps.gap[:, place]
-    both = [part[place] for part in np.triu_indices(len(column.groups), 1)][::-1]
-    sides = counts[:, both].sum(2).transpose(1, 0, 2)  # (2, T, decision)
-    low, high = _newcombe(sides[..., 1], sides.sum(-1))
+    chosen, people = (part[..., place] for part in metrics.side_counts(counts))  # (2, T)
+    low, high = difference_ends(divide(chosen, people), *wilson(chosen, people))
     rate = float(counts[..., 1].sum() / max(counts.sum(), 1))
     even = Z * np.sqrt(rate * (1 - rate) / np.where(gaps.rows > 0, gaps.rows, np.nan))[:, place]
     spans = [
@@ -193,51 +184,9 @@ def _gaps(
         f"Points between the two rates in each task. To the right of 0, that of {first} is the"
         " higher one. Grey: what chance alone makes of equal rates.",
         spans,
-        _whole,
+        whole_points,
         allowed=most,
     )
-
-
-def _newcombe(chosen: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Newcombe's 95 % interval of a difference of rates, which holds for two people too.
-
-    >>> ends = _newcombe(np.array([[56.0], [48.0]]), np.array([[70.0], [80.0]]))
-    >>> [round(float(end[0]), 4) for end in ends]  # Newcombe 1998, table II, method 10
-    [0.0524, 0.3339]
-    """
-    rate, (low, high) = chosen / np.where(people > 0, people, np.nan), wilson(chosen, people)
-    gap = rate[0] - rate[1]
-    below = np.hypot(rate[0] - low[0], high[1] - rate[1])
-    return gap - below, gap + np.hypot(high[0] - rate[0], rate[1] - low[1])
-
-
-def price_picture(run: RunView) -> str:
-    """Draw accuracy against gap: the run, the same without fairness, others beside it."""
-    answer = run.summary["answer"]
-    fact = answer["notions"][0]["fact"] or {}
-    found = [Point("this run", _number(fact.get("gap")), _number(answer["accuracy"]))]
-    if free := run.summary.get("without_fairness"):
-        gap, accuracy = (_number(free.get(k)) for k in ("gap", "accuracy"))
-        found.append(Point("without fairness", gap, accuracy))
-    for other in run.beside:
-        theirs = other.summary["answer"]
-        gap = _number((theirs["notions"][0]["fact"] or {}).get("gap"))
-        found.append(Point(f"{other.config.get('method')}", gap, _number(theirs["accuracy"])))
-    if sum(math.isfinite(one.x + one.y) for one in found) < 2:
-        return ""
-    return points_figure(
-        "price",
-        "Accuracy against gap",
-        "Up is more often right, left is more even. The large dot is this run.",
-        found,
-        ("gap in points", "accuracy"),
-        (_whole, lambda value: f"{value:.3f}"),
-        allowed=answer["notions"][0]["max_gap"],
-    )
-
-
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
 
 
 def moved_pictures(moved: Mapping[str, Sequence[Mapping[str, Any]]], favourable: str) -> list[str]:
@@ -256,62 +205,3 @@ def moved_pictures(moved: Mapping[str, Sequence[Mapping[str, Any]]], favourable:
         )
         for i, (column, groups) in enumerate(moved.items())
     ]
-
-
-def stand_in_pictures(found: Mapping[str, Any]) -> list[str]:
-    """Draw which inputs tell the group, beside what the model goes by."""
-    drawn = []
-    for i, (column, tells) in enumerate((found.get("tells") or {}).items()):
-        rows = [Bars(*row) for row in zip(found["columns"], tells, found["goes_by"], strict=True)]
-        rows = sorted(rows, key=lambda row: -max(row[1:3]))[:MOST_INPUTS]
-        drawn.append(
-            bars_figure(
-                f"inputs-{i}",
-                f"What stands in for {column}",
-                f"How much each input moves the guess of a person’s {column}, and how much it moves"
-                " the score, of 100. An input that does both carries the group into decisions.",
-                "Input",
-                sorted(rows, key=lambda row: -row.first),
-                (f"tells {column}", "the model goes by it"),
-                lambda value: f"{100 * value:.0f} %",
-            )
-        )
-    return drawn
-
-
-def calibration_pictures(scores: Sequence[Score], columns: Sequence[SensitiveColumn]) -> list[str]:
-    """Draw how often the favourable label came by what was said, for each group."""
-    drawn = []
-    for i, column in enumerate(columns):
-        found = calibration(scores, [column.name])
-        if not found:
-            continue
-        tenths = [(k + 0.5) / 10 for k in range(10)]
-        lines = [
-            Line(group, _came(found[group]["bins"])) for group in column.groups if group in found
-        ]
-        lines.append(Line("as often as was said", tenths, muted=True))
-        drawn.append(
-            line_figure(
-                f"calibration-{i}",
-                f"What probabilities mean, by {column.name}",
-                "How often the favourable label came among people who were given about the same"
-                " probability. On the dashed line, what was said is what came.",
-                [f"{p - 0.05:.1f}–{p + 0.05:.1f}" for p in tenths],
-                lines,
-                lambda value: f"{value:.2f}",
-                at=tenths,
-                ends=(0.0, 1.0),
-                axis="probability",
-            )
-        )
-    return drawn
-
-
-def _came(bins: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Return the share of label 1 by tenth; one with fewer than ten people says nothing."""
-    values = [math.nan] * 10
-    for one in bins:
-        if one["people"] >= 10:
-            values[min(int(one["probability"] * 10), 9)] = one["label_share"]
-    return values

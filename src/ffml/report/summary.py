@@ -1,12 +1,12 @@
 """summary.json: a run in a few numbers."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ffml.base import SensitiveColumn
-from ffml.metrics.answer import Asked, answer
+from ffml.metrics.answer import answer
 from ffml.metrics.labels import measurable
 from ffml.metrics.reliability import reliability
 from ffml.metrics.summary import column_summary, summarise, typical_gap
@@ -20,15 +20,16 @@ def run_summary(
     columns: Sequence[SensitiveColumn],
     constraint_names: Sequence[str],
     status: str,
-    asked: Asked,
-    favourable: str = "",
-    raised: Iterable[Mapping[str, Any]] = (),
-    policy: str = "",
-    everybody: np.ndarray | None = None,
+    answered: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Say in numbers what a run came to: the answer first, then everything behind it.
 
-    ``asked`` and what follows it are as in `ffml.metrics.answer.answer`.
+    Args:
+        rounds: what happened.
+        columns: the protected ones.
+        constraint_names: of the learner's problem.
+        status: "complete", or why it is not.
+        answered: see `ffml.metrics.answer.answer`.
     """
     counts = {c.name: np.stack([r.tables[c.name] for r in rounds]) for c in columns}
     tables = {name: measurable(table) for name, table in counts.items()}
@@ -36,23 +37,14 @@ def run_summary(
     rows = [
         _averaged(record, selective) | {"n_validation": record.n_validation} for record in rounds
     ]
-    names, last = [record.task for record in rounds], rounds[-1]
+    notions, last = [one["notion"] for one in answered["notions"]], rounds[-1]
     return {
         "status": status,
         "rounds": len(rounds),
         "seconds": sum(record.seconds for record in rounds),
-        "answer": answer(
-            counts,
-            columns,
-            asked,
-            names,
-            favourable=favourable,
-            raised=raised,
-            policy=policy,
-            everybody=everybody,
-        ),
-        "without_fairness": without_fairness(rounds, columns, asked),
-        "alone": had_each_come_alone(rounds, columns, asked),
+        "answer": dict(answered),
+        "without_fairness": without_fairness(rounds, columns, notions),
+        "alone": had_each_come_alone(rounds, columns, notions),
         **{part: summary["columns"] for part, summary in summarise(rows).items()},
         "by_column": {
             c.name: column_summary(
@@ -73,7 +65,7 @@ def run_summary(
 
 
 def without_fairness(
-    rounds: Sequence[Round], columns: Sequence[SensitiveColumn], asked: Asked
+    rounds: Sequence[Round], columns: Sequence[SensitiveColumn], notions: Sequence[str]
 ) -> dict[str, Any] | None:
     """Answer for what would have been decided if no gap were bounded.
 
@@ -87,11 +79,11 @@ def without_fairness(
     )
     if same:
         return None
-    return _outcome([record.unpriced for record in rounds], columns, asked)
+    return _outcome([record.unpriced for record in rounds], columns, notions)
 
 
 def had_each_come_alone(
-    rounds: Sequence[Round], columns: Sequence[SensitiveColumn], asked: Asked
+    rounds: Sequence[Round], columns: Sequence[SensitiveColumn], notions: Sequence[str]
 ) -> dict[str, Any] | None:
     """Answer for what the same people would have got one by one, before their task was known.
 
@@ -99,15 +91,17 @@ def had_each_come_alone(
     who come alone do not. None where the run does not know it.
     """
     alone = [record.alone for record in rounds if record.alone]
-    return _outcome(alone, columns, asked) if alone else None
+    return _outcome(alone, columns, notions) if alone else None
 
 
 def _outcome(
-    rounds: Sequence[Mapping[str, np.ndarray]], columns: Sequence[SensitiveColumn], asked: Asked
+    rounds: Sequence[Mapping[str, np.ndarray]],
+    columns: Sequence[SensitiveColumn],
+    notions: Sequence[str],
 ) -> dict[str, Any]:
     """Say in a few numbers what other decisions would have come to, from their counts."""
     counts = {c.name: np.stack([tables[c.name] for tables in rounds]) for c in columns}
-    shown = answer(counts, columns, [(notion, None) for notion, _ in asked])
+    shown = answer(counts, columns, [(notion, None) for notion in notions])
     notion = shown["notions"][0]
     fact = notion["fact"] or {}
     return {
@@ -131,9 +125,9 @@ def drift_summary(rounds: Sequence[Round]) -> list[dict[str, Any]]:
     """List the columns whose inputs changed: when first, how, and in how many rounds."""
     columns: dict[str, dict[str, Any]] = {}
     for record in rounds:
-        for found in dict.fromkeys(drift.column for drift in record.drift):
-            first = [drift.text for drift in record.drift if drift.column == found]
-            entry = {"column": found, "text": "; ".join(first), "rounds": 0}
+        for column in dict.fromkeys(drift.column for drift in record.drift):
+            first = [drift.text for drift in record.drift if drift.column == column]
+            entry = {"column": column, "text": "; ".join(first), "rounds": 0}
             entry |= {"round": record.round, "task": record.task}
-            columns.setdefault(found, entry)["rounds"] += 1
+            columns.setdefault(column, entry)["rounds"] += 1
     return list(columns.values())

@@ -1,7 +1,13 @@
 """The front door: runs are started, opened, asked and gone on with."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the same names for type checkers and editors
+    from ffml.runs._labels import LabelsAdded
+    from ffml.runs._run import Run, Watcher, open_run
+    from ffml.runs._run import open as open
+    from ffml.runs.starting import run
 
 _NAMES = {
     "LabelsAdded": "_labels",

@@ -55,10 +55,10 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
     contradictions = [n for n, y in arrived.items() if _known(labels[n]) and labels[n] != y]
     if contradictions:
         first = contradictions[0]
-        found = Correction(task.name, first, int(labels[first]), arrived[first])
+        contradiction = Correction(task.name, first, int(labels[first]), arrived[first])
         raise FFMLError(
-            f"{found.words} ({len(contradictions)} such); if the new labels are right, give them to"
-            " `ffml label --correct`"
+            f"{contradiction.words} ({len(contradictions)} such); if the new labels are right, give"
+            " them to `ffml label --correct`"
         )
     ids = list(arrived)
     return Again(
@@ -68,10 +68,10 @@ def given_again(store: Store, before: Round, task: Task, schema: Schema) -> Agai
 
 
 def refuse_future(tasks: Sequence[str]) -> None:
-    """Refuse periods that only a slip of the pen can mean: no earlier one could follow them."""
-    if found := far_ahead(tasks, datetime.date.today()):
+    """Refuse periods far ahead: they are typing errors, and no earlier one could follow."""
+    if ahead := far_ahead(tasks, datetime.date.today()):
         raise FFMLError(
-            f"{found!r} lies more than a year ahead, and nothing earlier can be decided about after"
+            f"{ahead!r} lies more than a year ahead, and nothing earlier can be decided about after"
             " it; correct the date"
         )
 

@@ -55,12 +55,12 @@ def read_people(
     for batch in source.batches(list(dict.fromkeys([*preprocessor.names, *columns.names]))):
         with located(source):
             xs.append(preprocessor.transform(batch.select(list(preprocessor.names))))
-        found = columns.read(batch)
-        if found.ids is not None and None in found.ids:
+        persons = columns.read(batch)
+        if persons.ids is not None and None in persons.ids:
             raise FFMLError(f"{source.name} has a person without an id; give each their own")
-        groups.append(found.groups)
-        ids += [] if found.ids is None else [found.ids]
-        tasks += [task] * len(batch) if task else found.tasks
+        groups.append(persons.groups)
+        ids += [] if persons.ids is None else [persons.ids]
+        tasks += [task] * len(batch) if task else persons.tasks
     if not tasks:
         raise FFMLError(f"{source.name} has no rows to decide about")
     x, codes = np.concatenate(xs), np.concatenate(groups)
@@ -70,13 +70,13 @@ def read_people(
 def refuse_adapted_to(
     arrivals: Arrivals, support: Source, data: Mapping[str, Any], schema: Schema
 ) -> None:
-    """Refuse to decide about those whose labels are adapted to: nobody could judge the decision."""
+    """Refuse people whose own labels would be adapted to: the decision could not be judged."""
     columns = person_columns(support, data.get("roles") or {}, schema)
     columns = columns._replace(sensitive=(), task=None)
     if columns.id is None or arrivals.ids is None:
         return
-    found = (columns.read(batch).ids for batch in support.batches([*columns.names]))
-    labelled = {id for ids in found if ids is not None for id in ids}
+    batches = (columns.read(batch).ids for batch in support.batches([*columns.names]))
+    labelled = {id for ids in batches if ids is not None for id in ids}
     if both := [id for id in arrivals.ids if id in labelled]:
         raise FFMLError(
             f"{len(both):,} of those to be decided about are among the labelled rows, such as id "

@@ -89,8 +89,8 @@ def explain_person(run: "Run", id: str, task: str | None, person: Any) -> Explan
     scorer = _scorer(run, kept)
     schema = scorer.model.schema
     x = np.asarray(_features(run, scorer, id, kept["x"], person), np.float32)
-    told = scorer.predict(x[None])
-    logits, p, free = (float(np.asarray(part)[0]) for part in told)
+    prediction = scorer.predict(x[None])
+    logits, p, free = (float(np.asarray(part)[0]) for part in prediction)
     typical = _typical(scorer, x, schema)
     columns = _columns(schema.features, schema)
     base, effects = _effects(scorer, typical, x, columns)
@@ -119,9 +119,9 @@ def explain_person(run: "Run", id: str, task: str | None, person: Any) -> Explan
 
 
 def _decision(run: "Run", id: str, task: str | None) -> dict[str, Any]:
-    found = run.store.decisions(ids=[id], columns=_KEPT)
-    values = [part if name == "x" else part.tolist() for name, part in found.items()]
-    rows = [dict(zip(found, row, strict=True)) for row in zip(*values, strict=True)]
+    decisions = run.store.decisions(ids=[id], columns=_KEPT)
+    values = [part if name == "x" else part.tolist() for name, part in decisions.items()]
+    rows = [dict(zip(decisions, row, strict=True)) for row in zip(*values, strict=True)]
     rows = [row for row in rows if task in (None, row["task"])]
     if not rows:
         where = f" in task '{task}'" if task else ""
@@ -163,14 +163,14 @@ def _features(run: "Run", scorer: Scorer, id: str, x: np.ndarray, person: Any) -
             )
         return x
     source, model = open_data(person), scorer.model
-    found = read_people(source, run.config["data"], model.schema, scorer.preprocessor, "")
-    ids = [""] * len(found.x) if found.ids is None else [str(one) for one in found.ids]
+    arrivals = read_people(source, run.config["data"], model.schema, scorer.preprocessor, "")
+    ids = [""] * len(arrivals.x) if arrivals.ids is None else [str(one) for one in arrivals.ids]
     places = [place for place, one in enumerate(ids) if one == id]
-    if len(found.x) == 1 and found.ids is None:
+    if len(arrivals.x) == 1 and arrivals.ids is None:
         places = [0]
     if len(places) != 1:
         raise FFMLError(f"{source.name} has {len(places)} rows of '{id}'; give one row")
-    return found.x[places[0]]
+    return arrivals.x[places[0]]
 
 
 def _typical(scorer: Scorer, x: np.ndarray, schema: Schema) -> np.ndarray:

@@ -28,14 +28,14 @@ def newest_people(store: "Store") -> dict[str, np.ndarray]:
 
     Tasks decided about before anything was learned tell nothing: all have one probability there.
     """
-    found: list[dict[str, np.ndarray]] = []
+    parts: list[dict[str, np.ndarray]] = []
     for row in reversed(store.rounds()):
         people = store.decisions(row.round, columns=COLUMNS)
-        found.append({name: values[people["decision"] >= 0] for name, values in people.items()})
-        if sum(len(one["cell"]) for one in found) >= MOST_PEOPLE:
+        parts.append({name: values[people["decision"] >= 0] for name, values in people.items()})
+        if sum(len(one["cell"]) for one in parts) >= MOST_PEOPLE:
             break
-    found = [one for one in found if len({*one["probability"]}) > 1] or found
-    return {name: np.concatenate([one[name] for one in found]) for name in COLUMNS}
+    parts = [one for one in parts if len({*one["probability"]}) > 1] or parts
+    return {name: np.concatenate([one[name] for one in parts]) for name in COLUMNS}
 
 
 def extremes(store: "Store", record: "RunRecord") -> dict[str, Any] | None:
@@ -75,19 +75,19 @@ def blindness(store: "Store", record: "RunRecord") -> dict[str, Any] | None:
     if [notion for notion, _ in record.asked] != ["demographic-parity"]:
         return None
     people = newest_people(store)
-    known = people["label"] >= 0
-    if known.sum() < MIN_LABELS or why_unmeasured(next(iter(record.tables.values()))):
+    labelled = people["label"] >= 0
+    if labelled.sum() < MIN_LABELS or why_unmeasured(next(iter(record.tables.values()))):
         return None
     from ffml.wrappers.by_group import decide_by_group
 
     p, decision, label, cell = (
-        people[name][known] for name in ("probability", "decision", "label", "cell")
+        people[name][labelled] for name in ("probability", "decision", "label", "cell")
     )
     cells, ((_, bound),) = store.cells(), record.asked
     groups = [_codes([cells[c].get(column.name) for c in cell]) for column in record.columns]
     by_group = decide_by_group(p, groups, bound, float(decision.mean()))
     return {
-        "people": int(known.sum()),
+        "people": int(labelled.sum()),
         "accuracy": float((decision == label).mean()),
         "accuracy_by_group": float((by_group == label).mean()),
     }

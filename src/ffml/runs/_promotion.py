@@ -1,18 +1,18 @@
 """Which version of the learner decides."""
 
 from ffml.base import FFMLError
-from ffml.runs._known import KnownRun
+from ffml.runs._run_reader import RunReader
 
 RULE = "promotion"  # the document of the ledger that says which of these
 RULES = ("newest", "manual", "auto")
 
 
-class Promotion(KnownRun):
+class Promotion(RunReader):
     """A run whose versions can be promoted and rolled back."""
 
     @property
     def promotion(self) -> str:
-        """The rule by which versions come to decide now.
+        """The rule by which versions are promoted now.
 
         By "newest", one that was promoted by number, or rolled back to, stays: that is "manual".
         """

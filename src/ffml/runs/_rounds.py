@@ -81,12 +81,12 @@ def _recounted(
     columns: Sequence[Any],
 ) -> dict[str, Any]:
     """Judge a task by its counts of today: people were added, or labels have come since."""
-    found = {c.name: metrics.judge(counts[c.name], c.groups) for c in columns}
-    judged = metrics.worst(list(found.values()))
+    judgements = {c.name: metrics.judge(counts[c.name], c.groups) for c in columns}
+    judged = metrics.worst(list(judgements.values()))
     people, unknown = int(everybody.sum()), int(everybody[2].sum())
     ceilings = {
         name: [_number(one.values[f"{m}_ceiling"]) for m in ("dp", "eo")]
-        for name, one in found.items()
+        for name, one in judgements.items()
     }
     values = {name: _number(value) for name, value in judged.values.items()}
     undefined = judged.undefined

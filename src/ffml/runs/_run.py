@@ -205,11 +205,11 @@ class Run(Promotion):
         from ffml.scoring import prepare
 
         number = self.store.deciding if number is None else number
-        if (known := self._scorers.get(number)) is None:
-            known = prepare(self.session().at(number).model())
+        if (scorer := self._scorers.get(number)) is None:
+            scorer = prepare(self.session().at(number).model())
             newest = sorted(self._scorers)[-_MOST_SCORERS:]
-            self._scorers = {n: self._scorers[n] for n in newest} | {number: known}
-        return known
+            self._scorers = {n: self._scorers[n] for n in newest} | {number: scorer}
+        return scorer
 
     def summary(self) -> dict[str, Any]:
         """What summary.json holds: the answer, and the numbers behind it."""

@@ -23,9 +23,10 @@ import numpy as np
 from ffml.base import Ratio, SensitiveColumn, Task
 from ffml.metrics.answer import answer
 from ffml.metrics.labels import label_shares
+from ffml.metrics.phrases import bound_of
 from ffml.metrics.rates import contingency_table
-from ffml.metrics.verdict import NOT_KEPT
-from ffml.recipe.asked import asked_bounds
+from ffml.metrics.verdict import NOT_KEPT, apart, most_apart
+from ffml.recipe.asked import asked_in
 from ffml.runs._promotion import RULE
 from ffml.runs._session import Session
 from ffml.scoring import prepare
@@ -62,7 +63,7 @@ def try_newest(session: Session, tasks: Sequence[Task]) -> Trial | None:
     for task in tasks:
         said = [scorer.decide(task.x).decision.astype(int) for scorer in scorers]
         rows = [*rows, _row(task, newest, said, session.schema.sensitive)]
-    why = refusal(rows, session.schema.sensitive, _asked(session))
+    why = refusal(rows, session.schema.sensitive, asked_in(store.document("config")))
     document = {"against": decides, "tasks": rows, "refused": why}
     mine, theirs = np.sum([row["errors"] for row in rows], 0).tolist()
     people = sum(row["labelled"] for row in rows)
@@ -86,11 +87,12 @@ def refusal(
         return "labels depend on the decision, so that errors cannot be compared"
     found, other = (answer(tables, columns, asked) for tables in (mine, theirs))
     mended = 0.0  # the share of people about whom it has to decide otherwise to mend a bound
-    for new, old, (notion, bound) in zip(found["notions"], other["notions"], asked, strict=False):
-        gap, before = _apart(new, bound), _apart(old, bound)
-        most = 1 - bound.least if isinstance(bound, Ratio) else bound
+    for new, old in zip(found["notions"], other["notions"], strict=True):
+        if (bound := bound_of(new)) is None:  # what was asked for is no gap between decisions
+            continue
+        gap, before, most = _apart(new, bound), _apart(old, bound), most_apart(bound)
         if gap > np.nanmax([most, before]) or (new["verdict"] == NOT_KEPT and gap >= before):
-            return f"{notion} would be {gap:.3f} apart, {most:.3f} are allowed"
+            return f"{new['notion']} would be {gap:.3f} apart, {most:.3f} are allowed"
         if gap < before > most:
             mended = max(mended, old["fact"]["gap"] - new["fact"]["gap"])
     errors = np.sum([row["errors"] for row in rows], 0)
@@ -102,12 +104,12 @@ def refusal(
 def _row(
     task: Task, version: int, said: list[np.ndarray], columns: Sequence[SensitiveColumn]
 ) -> dict[str, Any]:
-    known = task.y >= 0
+    labelled = task.y >= 0
     return {
         "task": task.name,
         "version": version,
-        "labelled": int(known.sum()),
-        "errors": [int((one[known] != task.y[known]).sum()) for one in said],
+        "labelled": int(labelled.sum()),
+        "errors": [int((one[labelled] != task.y[labelled]).sum()) for one in said],
         "tables": [
             {c.name: _counts(task, one, i, c) for i, c in enumerate(columns)} for one in said
         ],
@@ -127,12 +129,4 @@ def _tables(rows: Sequence[dict[str, Any]], which: int, column: str) -> np.ndarr
 
 def _apart(notion: dict[str, Any], bound: float | Ratio) -> float:
     """Return how far apart groups are; NaN where that cannot be measured, as of nobody approved."""
-    fact = notion["fact"]
-    if fact is None:
-        return math.nan
-    return float(1 - fact["ratio"] if isinstance(bound, Ratio) else fact["gap"])
-
-
-def _asked(session: Session) -> Sequence[tuple[str, float | Ratio]]:
-    config = session.store.document("config")
-    return asked_bounds(config["notions"], config["max_gap"], config["min_ratio"])
+    return math.nan if notion["fact"] is None else apart(notion["fact"], bound)

@@ -17,7 +17,7 @@ from ffml.report.card import model_card_text
 from ffml.report.files import CARD, CONFIG, REPORT, SUMMARY, round_row, table_texts
 from ffml.report.page import report_text
 from ffml.report.summary import run_summary
-from ffml.runs._answer import keep_alarms
+from ffml.runs._answer import answer_of, keep_alarms
 from ffml.runs._inputs import inputs_of
 from ffml.runs._newest import blindness, extremes
 from ffml.runs._rounds import rounds_from
@@ -52,18 +52,7 @@ def summary_of(run: "Run", past: Past | None = None) -> dict[str, Any]:
     record, rounds, names = past or past_of(run)
     if not rounds:
         raise FFMLError(f"{run.store.name} has no round done yet; let it finish one first")
-    asked = record.asked or [(notion, None) for notion in record.config["notions"]]
-    summary = run_summary(
-        rounds,
-        record.columns,
-        names,
-        record.status,
-        asked,
-        favourable=record.favourable,
-        raised=record.raised,
-        policy=record.policy,
-        everybody=record.counts.everybody,
-    )
+    summary = run_summary(rounds, record.columns, names, record.status, answer_of(record))
     summary["answer"]["extremes"] = extremes(run.store, record)
     summary["blindness"] = blindness(run.store, record)
     summary["unlearned"] = _unlearned(record, rounds)
@@ -72,7 +61,7 @@ def summary_of(run: "Run", past: Past | None = None) -> dict[str, Any]:
 
 
 def _unlearned(record: RunRecord, rounds: list[Round]) -> int | None:
-    """Count tasks that have labels, too few to be learned from; None unless the newest are such."""
+    """Count tasks with too few labels to be learned from; None unless the newest are such."""
     settings, learned = record.config["run"], {row.round: row.status for row in record.kept}
     newest = rounds[-1].round - int(settings.get("label_delay") or 0)
     labelled = [one.round for one in rounds if one.n_support + one.n_validation]

@@ -22,8 +22,8 @@ def model_at(address: str | Path, set_up: Callable[[], None] | None = None) -> S
         decides = run.store.deciding
         if not decides:
             raise FFMLError(f"{run.store.name} has learned nothing yet; let it do a round first")
-        if run.folder is not None and (found := _file(run.folder)) and found.version == decides:
-            return found
+        if run.folder is not None and (saved := _file(run.folder)) and saved.version == decides:
+            return saved
         if set_up is not None:
             set_up()
         return run.session().at(decides).model()

@@ -38,8 +38,8 @@ def later_tasks(folder: Path, run: Run) -> list[str]:
             before = [row["task"] for row in csv.DictReader(file)]
     except (OSError, ValueError, LookupError):
         return []
-    known = {row.task for row in run.store.rounds()}
-    return [task for task in before if task not in known]
+    played = {row.task for row in run.store.rounds()}
+    return [task for task in before if task not in played]
 
 
 def _play_again(folder: Path) -> None:

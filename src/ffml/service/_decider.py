@@ -23,7 +23,7 @@ MOST_WAITING = 4096  # requests; more are refused
 LOOK = 0.25  # seconds between looks at which version decides
 
 
-Decided = dict[str, list[Any]]  # what `ffml.Run.decide` returns: a list a column
+Decisions = dict[str, list[Any]]  # what `ffml.Run.decide` returns: a list a column
 
 
 class Crowded(FFMLError):
@@ -35,7 +35,7 @@ class _Request(NamedTuple):
     task: str | None
     named: bool  # everybody has an id; who has none is named by content, and decided about alone
     key: str | None
-    reply: "asyncio.Future[Decided]"
+    reply: "asyncio.Future[Decisions]"
 
 
 class Decider:
@@ -58,7 +58,7 @@ class Decider:
 
     async def decide(
         self, people: pa.Table, task: str | None, named: bool, key: str | None = None
-    ) -> Decided:
+    ) -> Decisions:
         """Decide about people; return what `ffml.Run.decide` does, once the ledger has it."""
         loop = asyncio.get_running_loop()
         if self._closed or len(self._waiting) >= MOST_WAITING:
@@ -89,9 +89,9 @@ class Decider:
             self._keep(loop.run_in_executor(self._other, self._take))
 
     def _keep(self, task: "asyncio.Future[Any]") -> None:
-        """Hold on to a task until it is done, as the loop does not; hear of its failure.
+        """Keep a task from being collected before it is done, and read its error.
 
-        A version that could not be read, as the database is away, is looked for again.
+        If a version could not be read because the database is away, the next look tries again.
         """
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -144,7 +144,7 @@ class Decider:
                 return [error]
         return [answer for one in some for answer in self._answers([one])]
 
-    def _decide(self, some: list[_Request]) -> list[Decided]:
+    def _decide(self, some: list[_Request]) -> list[Decisions]:
         people = pa.concat_tables([one.people for one in some]) if some[1:] else some[0].people
         requests = [(len(one.people), one.key) for one in some]
         said = self._run.decide_together(people, requests, task=some[0].task, scorer=self._scorer)
@@ -155,6 +155,6 @@ class Decider:
         ]
 
 
-def lists_of(frame: "pd.DataFrame") -> Decided:
+def lists_of(frame: "pd.DataFrame") -> Decisions:
     """Return decisions as plain values."""
     return {str(name): frame[name].to_numpy().tolist() for name in frame}

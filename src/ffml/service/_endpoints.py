@@ -122,7 +122,7 @@ def _rows(request: Request, body: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _refuse_fields(rows: list[Any]) -> None:
-    """Refuse what a label has not, such as a task that is misspelt and would not count."""
+    """Refuse fields that a label does not have, such as a misspelt ``task``."""
     known = ("id", "decision_id", "label", "task")
     given = {str(name) for row in rows if isinstance(row, dict) for name in row}
     if strange := sorted(given.difference(known)):

@@ -1,7 +1,7 @@
 """Rates, gaps, intervals, verdict and alarm: of everybody, and by period."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,13 @@ MOST_PERIODS = 400
 Tables = Mapping[str, np.ndarray]  # column -> (T, k, 3, 2)
 
 
+class _Periods(NamedTuple):
+    names: list[str]
+    tables: Tables  # of those whose group is known
+    everybody: np.ndarray  # (T, 3, 2)
+    evidence: list[dict[str, float]]  # of the alarm up to then, by notion; empty by time
+
+
 def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
     """Return the answer so far, and that of each period.
 
@@ -31,23 +38,15 @@ def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
         raise FFMLError(f"by is one of task, {', '.join(TIMES)}")
     with run.store.snapshot():
         record, whole = run.record, run.answer
-        names, tables, people, evidence = (
-            _by_task(record, asked) if by == "task" else _by_time(run, asked)
-        )
-    if len(names) > MOST_PERIODS:
-        raise FFMLError(f"{len(names)} periods are too many; ask for at most {MOST_PERIODS}")
+        shown = _by_task(record, asked) if by == "task" else _by_time(run, asked)
+    if len(shown.names) > MOST_PERIODS:
+        raise FFMLError(f"{len(shown.names)} periods are too many; ask for at most {MOST_PERIODS}")
     bounds = record.asked or [(notion, None) for notion in record.config["notions"]]
-    periods = [
-        _period(name, {c: t[[at]] for c, t in tables.items()}, people[[at]], record.columns, bounds)
-        | ({"evidence": evidence[at]} if evidence else {})
-        for at, name in enumerate(names)
-    ]
+    periods = [_period(shown, at, record.columns, bounds) for at in range(len(shown.names))]
     return {"words": list(sentences(whole)), "answer": whole, "by": by, "periods": periods}
 
 
-def _by_task(
-    record: RunRecord, asked: Mapping[str, str]
-) -> tuple[list[str], Tables, np.ndarray, list[dict[str, float]]]:
+def _by_task(record: RunRecord, asked: Mapping[str, str]) -> _Periods:
     tasks = list(record.tasks)
     for name in ("start", "end"):
         if name in asked and asked[name] not in tasks:
@@ -57,9 +56,9 @@ def _by_task(
     if first > last:
         raise FFMLError("start comes after end; change them over")
     shown = slice(first, last + 1)
-    found = column_alarms(record.tables, record.columns, record.asked)
+    by_column = column_alarms(record.tables, record.columns, record.asked)
     logs: dict[str, Any] = {}
-    for (notion, *_), alarms in found.items():
+    for (notion, *_), alarms in by_column.items():
         for one in alarms:
             logs[notion] = np.maximum(logs.get(notion, 0.0), np.maximum.accumulate(one.log_wealth))
     evidence = [
@@ -67,28 +66,26 @@ def _by_task(
         for at in range(first, last + 1)
     ]
     tables = {name: table[shown] for name, table in record.tables.items()}
-    return tasks[shown], tables, record.counts.everybody[shown], evidence
+    return _Periods(tasks[shown], tables, record.counts.everybody[shown], evidence)
 
 
-def _by_time(run: Run, asked: Mapping[str, str]) -> tuple[list[str], Tables, np.ndarray, list[Any]]:
+def _by_time(run: Run, asked: Mapping[str, str]) -> _Periods:
     rows = run.store.periods(asked.get("start"), asked.get("end"), asked["by"])
     names = list(dict.fromkeys(row[0] for row in rows))
     places = {name: place for place, name in enumerate(names, 1)}
     counts = np.array([(places[row[0]], *row[1:]) for row in rows], np.int64).reshape(-1, 6)
     columns = run.record.columns
     tables = tables_of(Counts(*counts.T), run.store.cells(), columns, len(names))
-    return names, tables.decided, tables.everybody, []
+    return _Periods(names, tables.decided, tables.everybody, [])
 
 
 def _period(
-    name: str,
-    tables: Tables,
-    everybody: np.ndarray,
-    columns: Sequence[SensitiveColumn],
-    bounds: Sequence[Any],
+    shown: _Periods, at: int, columns: Sequence[SensitiveColumn], bounds: Sequence[Any]
 ) -> dict[str, Any]:
     """Say of one period what is said of all: the fact, and what it tells of the rule."""
-    found = answer(tables, columns, bounds, [name], by_task=False, everybody=everybody)
+    name, people = shown.names[at], shown.everybody[[at]]
+    tables = {column: counts[[at]] for column, counts in shown.tables.items()}
+    summary = answer(tables, columns, bounds, [name], by_task=False, everybody=people)
     notions = [
         {
             **{key: one[key] for key in ("notion", "max_gap", "min_ratio", "verdict")},
@@ -96,11 +93,12 @@ def _period(
             **{key: (one["rule"] or {}).get(key) for key in ("low", "high")},
             "unmeasured": one["unmeasured"],
         }
-        for one in found["notions"]
+        for one in summary["notions"]
     ]
     groups = [row for column in columns for row in _groups(tables[column.name][0], column)]
-    people = {"people": found["people"], "labelled": found["labelled"]}
-    return {"period": name, **people, "notions": notions, "groups": groups}
+    period = {"period": name, "people": summary["people"], "labelled": summary["labelled"]}
+    period |= {"notions": notions, "groups": groups}
+    return period | ({"evidence": shown.evidence[at]} if shown.evidence else {})
 
 
 def _groups(counts: np.ndarray, column: SensitiveColumn) -> list[dict[str, Any]]:

@@ -72,7 +72,7 @@ async def admit(request: Request, scope: str) -> tuple["Served", str]:
 
 
 async def allowed(request: Request, scope: str = "read") -> list["Served"]:
-    """Return the runs that who asks may read, or where it has another scope; refuse if none.
+    """Return the runs that a token may read, or use with another scope; refuse if none.
 
     A run whose database is away is not among them; the others are.
     """

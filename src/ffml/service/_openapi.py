@@ -75,7 +75,7 @@ def _operation(name: str, columns: Columns, one: Endpoint) -> dict[str, Any]:
         what = "a request under it is one decision"
         parameters.append(_parameter("Idempotency-Key", "header", what, "^[!-~]{1,255}$"))
     if one.body:
-        body = bodies(name, columns)[one.body]
+        body = bodies(name)[one.body]
         content = {"schema": body, "examples": _examples(one.body, columns)}
         made["requestBody"] = {"required": True, "content": {"application/json": content}}
         refused += ["408", "413", "415"]

@@ -171,7 +171,7 @@ def _stream(request: Request, some: list["Served"]) -> Response:
 
 
 async def _closed(served: "Served") -> bool:
-    """Tell whether a run asks for a token; one whose database is away says so once it is asked."""
+    """Tell whether a run asks for a token; if its database is away, later requests say so."""
     try:
         return bool(await served.tokens())
     except Away:

@@ -63,7 +63,7 @@ def table(values: Mapping[str, Sequence[Any]]) -> pa.Table:
 
 
 def check_names(names: Iterable[str], columns: Columns) -> None:
-    """Refuse a person without a column that it needs, or with one that there is not."""
+    """Refuse a person who lacks a column, or has one that the run does not know."""
     known = columns.names
     if strange := [name for name in names if name not in known]:
         raise FFMLError(f"no column {strange[0][:60]!r}; a person has {', '.join(known)}")
@@ -81,17 +81,19 @@ def check_values(people: pa.Table, columns: Columns) -> pa.Table:
     if not len(people):
         raise FFMLError("there is nobody to decide about; give a person or a list of them")
     for name in {columns.id, columns.task}.intersection(people.column_names):
-        column = people.column(name)
-        if (
-            pa.types.is_string(column.type)
-            and (pc.max(pc.utf8_length(column)).as_py() or 0) > LONGEST
-        ):
+        if _is_too_long(people.column(name)):
             raise FFMLError(f"{name!r} has more than {LONGEST} letters; give a shorter name")
     if columns.id:
         ids = people.column(columns.id)
         if ids.null_count or (pa.types.is_string(ids.type) and "" in ids.to_pylist()):
             raise FFMLError(f"a person lacks {columns.id!r}; give an id, so that labels find them")
     return people
+
+
+def _is_too_long(column: pa.ChunkedArray) -> bool:
+    if not pa.types.is_string(column.type):
+        return False
+    return (pc.max(pc.utf8_length(column)).as_py() or 0) > LONGEST
 
 
 def _array(name: str, values: Sequence[Any]) -> pa.Array:

@@ -144,7 +144,7 @@ def person(columns: Columns, label: bool = False) -> Schema:
     return record({name: fields[name] for name in dict.fromkeys(required)}, fields)
 
 
-def bodies(name: str, columns: Columns) -> dict[str, Schema]:
+def bodies(name: str) -> dict[str, Schema]:
     """Describe what a run takes, by endpoint."""
     one, few, task = ref(f"{name}.Person"), {"maxItems": 10_000}, {"task": NAME}
     people = {"people": listed(one) | few}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from ffml.runs import Run, open_run
-from ffml.service._decider import Decided, Decider
+from ffml.service._decider import Decider, Decisions
 from ffml.service._learner import Learner
 from ffml.service._people import columns_of
 from ffml.service.tokens import tokens_of
@@ -66,7 +66,7 @@ class Served:
             self._tokens_at = time.monotonic()
         return self._tokens
 
-    def shown(self, values: Decided) -> dict[str, list[Any]]:
+    def shown(self, values: Decisions) -> dict[str, list[Any]]:
         """Say decisions in the user's words: a list for each field."""
         words = {code: self.columns.word(code) for code in (-1, 0, 1)}
         return {
@@ -81,7 +81,7 @@ class Served:
             "version": values["version"],
         }
 
-    def rows(self, decided: Decided) -> list[dict[str, Any]]:
+    def rows(self, decided: Decisions) -> list[dict[str, Any]]:
         """Say decisions in the user's words: an object for each person."""
         shown = self.shown(decided)
         return [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]

@@ -11,7 +11,7 @@ import asyncio
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,12 @@ PEOPLE = 300  # a month
 KNOWN_MONTHS = 12  # whose labels are there when the demo begins
 MONTHS = 36
 BATCH = 30  # people who are decided about at once
-ROLES = {"label": "approved", "positive": "yes", "sensitive": "sex", "task": "month"}
+ROLES: dict[str, Any] = {
+    "label": "approved",
+    "positive": "yes",
+    "sensitive": "sex",
+    "task": "month",
+}
 
 
 def month_table(number: int, seed: int = 0, people: int = PEOPLE) -> "pd.DataFrame":

@@ -52,7 +52,7 @@ def find_database(folder: Path) -> Path:
 
 
 def holds_run(folder: Path) -> bool:
-    """Tell whether a run has begun in a folder, be it damaged now; a start that was killed has not.
+    """Tell whether a run has begun in a folder, damaged or not; a start that was killed has not.
 
     Raises:
         FFMLError: there is a database of another kind.

@@ -213,18 +213,18 @@ def _moment(name: str, text: str) -> str:
     >>> _moment("start", "2026-03"), _moment("end", "2026-03-01T06:00:00+05:00")
     ('2026-03', '2026-03-01T01:00:00')
     """
-    found = re.fullmatch(r"(\d{4}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d)?)?)?)?)?)(.*)", text)
+    match = re.fullmatch(r"(\d{4}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d)?)?)?)?)?)(.*)", text)
     try:
-        if found is None:
+        if match is None:
             raise ValueError
-        moment = datetime.datetime.fromisoformat(found[1] + _FIRST[len(found[1]) :] + found[2])
+        moment = datetime.datetime.fromisoformat(match[1] + _FIRST[len(match[1]) :] + match[2])
     except ValueError:
         raise FFMLError(
             f"{name} is a moment of UTC or its beginning, such as 2026-03 or 2026-03-01T12:30, got"
             f" {text!r}"
         ) from None
-    if not found[2]:
-        return found[1]
+    if not match[2]:
+        return match[1]
     moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
     return moment.astimezone(datetime.UTC).replace(tzinfo=None).isoformat()
 

@@ -207,13 +207,13 @@ def _insertion(table: sa.Table, names: tuple[str, ...], dialect: Any) -> tuple[s
 def _columns_of(columns: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
     """Return columns for the driver: None where a value is not known."""
     unknown = {"decision", "unpriced", "first_label"}
-    found: dict[str, list[Any]] = {}
+    by_column: dict[str, list[Any]] = {}
     for name, values in columns.items():
         lost = values < 0 if name in unknown else values != values
-        found[name] = values.tolist()
+        by_column[name] = values.tolist()
         for place in np.flatnonzero(lost).tolist():
-            found[name][place] = None
-    return found
+            by_column[name][place] = None
+    return by_column
 
 
 def _features(x: np.ndarray | None, n: int) -> list[bytes | None]:

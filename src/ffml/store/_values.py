@@ -42,7 +42,7 @@ class Correction(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Say it without 0 and 1, which tables use either way round.
+        """Say it in words: tables use 0 and 1 either way round.
 
         >>> Correction("2024-01", "17", 0, 1).words
         "id '17' of task '2024-01' has the unfavourable label in the ledger and the favourable now"

@@ -100,7 +100,7 @@ def _whole_document(data: bytes) -> dict[str, Any] | None:
         length = int.from_bytes(data[:8], "little")
         document = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
         written = document["sha256"].encode()
-        found = hashlib.sha256(data.replace(written, _BLANK, 1)).hexdigest()
-        return document if found.encode() == written else None
+        digest = hashlib.sha256(data.replace(written, _BLANK, 1)).hexdigest()
+        return document if digest.encode() == written else None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None

@@ -23,9 +23,9 @@ def chosen_by_search(
 ) -> Choose:
     """Return what `plan` can ask for a variant's settings on a data set: the best of some draws.
 
-    The first is what the settings are anyway. The others are drawn from the default space of
-    `ffml tune`. They are chosen by its rule on its seeds and rounds, which no table reports. What a
-    variant or all of them were given is not drawn.
+    The first trial is the settings as they are; the others are drawn from the default space of
+    `ffml tune`. The best is chosen by its rule on its seeds and rounds, which no table reports.
+    What was given for a variant, or for all of them, is not drawn.
 
     Searches are kept in the folder ``tuned`` of ``out`` and go on where they were. ``seeds`` are
     by default those of `ffml tune`; for the rest see `ffml.studies.tuning.tune_settings`.

@@ -222,7 +222,7 @@ def _rounds(contents: Contents) -> list[Round]:
         for t, (task, one) in enumerate(zip(document["tasks"], document["rounds"], strict=True), 1)
     ]
     columns = [SensitiveColumn(name, tuple(g)) for name, g in document["groups"].items()]
-    return rounds_from(kept, Tables(tables, {}, {}), columns)
+    return rounds_from(kept, Tables(tables, {}), columns)
 
 
 def _rows(cell: RunSpec, contents: Contents) -> list[dict[str, Any]]:

@@ -169,11 +169,11 @@ def _ahead(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any
 
 
 def _refused(refusals: Mapping[str, str]) -> str:
-    """Say why columns cannot be used, and how those are left out that may be, in one go."""
+    """Say why columns cannot be used, with the options that drop those that may be dropped."""
     if len(refusals) == 1:
         return next(iter(refusals.values()))
-    told = list(refusals.values())[:MAX_TOLD]
-    numbered = "; ".join(f"({i}) {one}" for i, one in enumerate(told, 1))
+    reasons = list(refusals.values())[:MAX_TOLD]
+    numbered = "; ".join(f"({i}) {one}" for i, one in enumerate(reasons, 1))
     drops = [f"--drop {shlex.quote(name)}" for name, why in refusals.items() if "--drop" in why]
     once = f"; to drop all of these at once: {' '.join(drops)}" if len(drops) > 1 else ""
     return f"{len(refusals)} columns cannot be used as they are: {numbered}{once}"

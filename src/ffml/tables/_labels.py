@@ -79,7 +79,7 @@ def label_values(
 def known_values(
     name: str, seen: Collection[str], known: Mapping[str, int], positive: str | None = None
 ) -> dict[str, int]:
-    """Map texts of a label that a run knows, one or both; another one is refused.
+    """Map the texts of a label to 0 and 1 as a run knows them; refuse any other text.
 
     >>> known_values("hired", ["YES"], {"no": 0, "yes": 1})["YES"]
     1

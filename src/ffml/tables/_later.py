@@ -1,7 +1,6 @@
 """What comes once a run has begun: further tables, and labels of people decided about before."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow as pa
 from ffml.base import FFMLError, Schema, Task
 from ffml.tables._labels import known_values
 from ffml.tables._play import Known, TableStream
-from ffml.tables._roles import crossed, refuse_unknown
+from ffml.tables._roles import crossed, refuse_unknown, sensitive_names
 from ffml.tables._stream import table_stream
 from ffml.tables._time import periods
 from ffml.tables._values import role_texts
@@ -137,24 +136,13 @@ class PersonColumns(NamedTuple):
     roles: Mapping[str, Any]
 
     @property
-    def crossed(self) -> bool:
-        """Whether groups are the combinations of several columns."""
-        return len(self.schema.sensitive) < len(self.roles.get("sensitive", ()))
-
-    @property
     def names(self) -> list[str]:
         """The columns to be read."""
         return [*self.sensitive, *filter(None, (self.id, self.task))]
 
     def read(self, batch: pa.RecordBatch) -> "Persons":
         """Read a batch's rows; what is not known is −1 or None."""
-        groups = np.full((len(batch), len(self.schema.sensitive)), -1, np.int32)
-        if self.crossed and self.sensitive:
-            groups = _group_codes(batch, self.sensitive, self.schema)
-        for name in () if self.crossed else self.sensitive:
-            place = [column.name for column in self.schema.sensitive].index(name)
-            own = replace(self.schema, sensitive=self.schema.sensitive[place : place + 1])
-            groups[:, place] = _group_codes(batch, (name,), own)[:, 0]
+        groups = _group_codes(batch, self.sensitive, self.schema)
         ids = None
         if self.id is not None:
             ids = np.array(role_texts(batch.column(self.id), self.id, "id").to_pylist(), object)
@@ -186,24 +174,27 @@ def _group_codes(
 
     Args:
         batch: some rows.
-        sensitive: the protected columns; more than the schema has where they were crossed.
+        sensitive: the protected columns that are there; more than the schema has where they were
+            crossed.
         schema: its groups give the codes.
         may_be_new: whether groups may be new to the model.
     """
-    texts = [role_texts(batch.column(name), name, "sensitive") for name in sensitive]
-    texts = list(crossed(texts, len(schema.sensitive) < len(sensitive)))
-    codes = [
-        Categorical(column.name, column.groups).places(values)
-        for column, values in zip(schema.sensitive, texts, strict=True)
-    ]
-    for column, values, own in zip(schema.sensitive, texts, codes, strict=True):
-        if not may_be_new and (own < 0).any():
+    cross = len(schema.sensitive) < len(sensitive)
+    texts = crossed([role_texts(batch.column(n), n, "sensitive") for n in sensitive], cross)
+    groups = dict(zip(sensitive_names(tuple(sensitive), cross), texts, strict=True))
+    codes = np.full((len(batch), len(schema.sensitive)), -1, np.int32)
+    for place, column in enumerate(schema.sensitive):
+        if (values := groups.get(column.name)) is None:
+            continue
+        codes[:, place] = Categorical(column.name, column.groups).places(values)
+        new = codes[:, place] < 0
+        if not may_be_new and new.any():
             raise FFMLError(
-                f"the group {min(values.filter(pa.array(own < 0)).to_pylist())!r} of "
+                f"the group {min(values.filter(pa.array(new)).to_pylist())!r} of "
                 f"{column.name!r} is new to the model, which knows {', '.join(column.groups)}; "
                 "leave its rows out"
             )
-    return np.stack(codes, axis=1).astype(np.int32)
+    return codes
 
 
 def _task_names(

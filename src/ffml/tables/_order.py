@@ -131,7 +131,7 @@ def far_ahead(names: Iterable[str], today: datetime.date) -> str | None:
     """
     latest = today + datetime.timedelta(days=366)
     moments = ((name, _all_moments([name], None)) for name in names if not name.isdigit())
-    return next((name for name, found in moments if found and found[0].date > latest), None)
+    return next((name for name, moment in moments if moment and moment[0].date > latest), None)
 
 
 def empty_warning(names: Sequence[str], played: Sequence[str] = ()) -> list[str]:

@@ -88,11 +88,21 @@ def check_parts(parts: Iterable[tuple[str, str | None]], columns: Sequence[str])
 def refuse_unknown(part: str, name: str, columns: Sequence[str]) -> None:
     """Refuse a column that is not there, naming the nearest one."""
     if name not in columns:
-        plain = {column.casefold().replace(" ", "_"): column for column in columns}
-        near = difflib.get_close_matches(name.casefold().replace(" ", "_"), plain, n=1, cutoff=0.6)
-        hint = f"did you mean {plain[near[0]]!r}? The" if near else "the"
+        near = nearest_column(name, columns)
+        hint = f"did you mean {near!r}? The" if near else "the"
         shown = ", ".join(columns[:30]) + (", ..." if len(columns) > 30 else "")
         raise FFMLError(f"there is no {part} column {name!r}; {hint} table has {shown}")
+
+
+def nearest_column(name: str, columns: Sequence[str]) -> str | None:
+    """Find the column that a misspelt name stands for; capitals and spaces do not matter.
+
+    >>> nearest_column("monthly income", ["Age", "Monthly_Income"]), nearest_column("y", ["Age"])
+    ('Monthly_Income', None)
+    """
+    plain = {column.casefold().replace(" ", "_"): column for column in columns}
+    near = difflib.get_close_matches(name.casefold().replace(" ", "_"), plain, n=1)
+    return plain[near[0]] if near else None
 
 
 class Rows(NamedTuple):
@@ -196,16 +206,12 @@ def refuse_missing(missing: Mapping[str, int], drop_missing: bool, lives_on: boo
         drop_missing: they are to be left out.
         lives_on: they are for a run that goes on, which decides about people of no known group.
     """
-    lacking = [f"{count} in {where}" for where, count in missing.items() if count]
-    if lacking and lives_on and not drop_missing:
-        alone = any(where.startswith("sensitive") for where, count in missing.items() if count)
-        or_alone = ", or give such people to `ffml decide`" if alone else ""
-        raise FFMLError(
-            f"rows without a value: {', '.join(lacking)}; fill them in, or leave such rows out"
-            f"{or_alone}"
-        )
-    if lacking and not drop_missing:
-        raise FFMLError(
-            f"rows without a value: {', '.join(lacking)}; fill them in, or leave such rows out "
-            "(--set data.drop_missing=true)"
-        )
+    lacking = {where: count for where, count in missing.items() if count}
+    if drop_missing or not lacking:
+        return
+    how = " (--set data.drop_missing=true)"
+    if lives_on:
+        of_groups = any(where.startswith("sensitive") for where in lacking)
+        how = ", or give such people to `ffml decide`" if of_groups else ""
+    counts = ", ".join(f"{count} in {where}" for where, count in lacking.items())
+    raise FFMLError(f"rows without a value: {counts}; fill them in, or leave such rows out{how}")

@@ -1,6 +1,5 @@
 """From a table and the roles of its columns to a stream of tasks."""
 
-import difflib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,7 +9,7 @@ from ffml.base import FFMLError, Schema, SensitiveColumn
 from ffml.tables._ingest import Ingest
 from ffml.tables._labels import label_values, refuse_adverse, refuse_new_groups, sensitive_column
 from ffml.tables._play import Known, TableStream, TaskReader
-from ffml.tables._roles import Roles, refuse_missing
+from ffml.tables._roles import Roles, nearest_column, refuse_missing
 from ffml.tables._settle import check_time, settle_time
 from ffml.tables.encode._preprocess import Preprocessor
 from ffml.tables.sources._open import open_data
@@ -154,8 +153,8 @@ def _check_columns(preprocessor: Preprocessor, roles: Roles, source: Source) -> 
     features = roles.features(source.columns)
     for name in (column.name for column in preprocessor.columns):
         if name not in source.columns:
-            near = difflib.get_close_matches(name, source.columns, n=1)
-            hint = f"; is it {near[0]!r} now? Give it its old name" if near else ""
+            near = nearest_column(name, source.columns)
+            hint = f"; is it {near!r} now? Give it its old name" if near else ""
             raise FFMLError(f"{source.name} has no column {name!r}, which the model needs{hint}")
         if name not in features:
             raise FFMLError(f"the model needs column {name!r}; give it no other part")

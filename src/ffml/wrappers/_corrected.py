@@ -88,9 +88,9 @@ def corrected(method: Method, *, memory: float = 0.9, shots: int = 100) -> Metho
                 logits = learner.predict(adapt(knowledge(state), support), query.x).logits
                 return judged_gaps(problem, logits, query), effective_rows(problem, query)
 
-            met, rows = observe_task(key, task, shots, measure, learner.traits.pure)
+            observed, rows = observe_task(key, task, shots, measure, learner.traits.pure)
             rows = jnp.where(state.learned > 0, rows, 0.0)
-            surprise = update_surprise(state.surprise, met - state.learned_gaps, rows, memory)
+            surprise = update_surprise(state.surprise, observed - state.learned_gaps, rows, memory)
             inner, info = at(expected_shift(surprise)).update(key, state.inner, task, tasks)
             return CorrectedState(inner, surprise, info.gaps, info.iterations), info
 

@@ -127,7 +127,7 @@ def evened(
     def wrapped(problem: Problem) -> Learner:
         learner = on_host(method(problem))
         entries, names = problem.num_constraints, np.array(places(problem).names)
-        told = problem.schema.known_groups  # or groups are estimated
+        groups_known = problem.schema.known_groups  # or groups are estimated
 
         def own(inner: Any) -> Evened:
             columns = len(problem.schema.features) + len(problem.schema.hints)
@@ -186,7 +186,7 @@ def evened(
             return People(*picked)
 
         def groups_of(known: Known, support: Batch) -> np.ndarray:
-            return known.membership.weights if told else of_task(known.membership, support)
+            return known.membership.weights if groups_known else of_task(known.membership, support)
 
         def described(params: Params, groups: np.ndarray, rate: float, x: Array) -> People:
             p = expit(np.clip(at_rate(params, rate, x), -30, 30))
@@ -247,12 +247,12 @@ def evened(
                 now, late = knowledge(state), all_judge(task, shots)
                 known, untold = try_misses(now, [*splits, late], int(np.sum(task.counts)))
                 known = known._replace(shifts=try_rate(now, late))
-                if not told:
+                if not groups_known:
                     losses = try_trusts(known.membership, splits[0])
                     known = known._replace(membership=known.membership._replace(losses=losses))
             inner, info = learner.update(key, state.inner, task, tasks)
             known = known._replace(labels=known.labels + np.asarray(task.totals))
-            if not told:
+            if not groups_known:
                 known = known._replace(membership=learn_membership(known.membership, tasks))
             return Evened(inner, known), info._replace(extra={**(info.extra or {}), **untold})
 

@@ -109,13 +109,13 @@ def _consistent(pricing: Pricing, offset: "_Offsets", prices: Prices) -> Prices:
     return best
 
 
-def _with(prices: Prices, found: GroupPrices) -> Prices:
+def _with(prices: Prices, groups: GroupPrices) -> Prices:
     """Put prices where they belong; without any, the threshold is that of nobody priced."""
-    if not found.price.any():
+    if not groups.price.any():
         return prices
     price = np.zeros(len(prices.price))
-    price[prices.told] = found.price
-    return prices._replace(price=price, threshold=np.asarray(found.threshold))
+    price[prices.told] = groups.price
+    return prices._replace(price=price, threshold=np.asarray(groups.threshold))
 
 
 def _without(
@@ -142,14 +142,14 @@ def _alike(
 ) -> list[Groups]:
     """Say whose rates are to be alike, and how nearly."""
     chance, (_, width, relative) = by_group(groups, people), bounds(problem)
-    found = []
+    groups_alike = []
     for number in np.unique(groups.comparison[told]):
         these = told & (groups.comparison == number)
         entries = groups.entry[these]
         highest = HIGHEST_PRICE / float(typical[entries].min())
         bound = float(np.min(width[entries])), float(np.max(relative[entries]))
-        found.append(Groups(chance[:, these], *bound, highest))
-    return found
+        groups_alike.append(Groups(chance[:, these], *bound, highest))
+    return groups_alike
 
 
 class _Offsets:

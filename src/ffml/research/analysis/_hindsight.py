@@ -95,14 +95,14 @@ def best_in_hindsight(
 
     measurable = ~np.isnan(game.constraint)
     theta, dual = flattened(game.params, 1)[-1], np.zeros(game.constraint.shape)
-    found = []
+    comparators = []
     for n in horizons:
         weight = (np.arange(game.num_rounds) < n) / n
         slack = weight @ measurable * np.asarray(bounds(game.problem).width, float)
         objective = _Objective(evaluate, weight, slack, radius)
         theta, dual, comparator = _solve(objective, theta, dual, tolerance, int(n))
-        found.append(comparator._replace(params=unflattened(theta, template)))
-    return found
+        comparators.append(comparator._replace(params=unflattened(theta, template)))
+    return comparators
 
 
 def _solve(
@@ -155,13 +155,13 @@ def _minimised(
     # A slope this small costs the certificate at most half of the tolerance.
     small = tolerance / (4 * radius * math.sqrt(len(theta)))
     options = {"maxiter": 500, "maxcor": 30, "ftol": 0.0, "gtol": small}
-    found = minimize(value_and_slope, theta, jac=True, method="L-BFGS-B", options=options)
-    if np.abs(found.jac).max() > small and len(theta) <= MOST_POLISHED:
+    solution = minimize(value_and_slope, theta, jac=True, method="L-BFGS-B", options=options)
+    if np.abs(solution.jac).max() > small and len(theta) <= MOST_POLISHED:
         # Values have no more digits to compare; slopes have.
-        better = root(lambda theta: value_and_slope(theta)[1], found.x, method="hybr", tol=1e-15)
-        if np.abs(better.fun).max() < np.abs(found.jac).max():
+        better = root(lambda theta: value_and_slope(theta)[1], solution.x, method="hybr", tol=1e-15)
+        if np.abs(better.fun).max() < np.abs(solution.jac).max():
             return better.x
-    return found.x
+    return solution.x
 
 
 def _certified(

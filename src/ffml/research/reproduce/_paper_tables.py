@@ -106,14 +106,14 @@ def end_task_table(setting: Setting, frame: pd.DataFrame) -> Made:
 def _lines(data: str, rows: pd.DataFrame) -> list[list[str]]:
     lines = []
     for metric, (name, more) in METRICS.items():
-        found = rows[rows["metric"] == metric].set_index("label").reindex(list(LABELS.values()))
-        lines.append([name, "here", *_ours(found, int(rows["repeats"].max()))])
+        by_label = rows[rows["metric"] == metric].set_index("label").reindex(list(LABELS.values()))
+        lines.append([name, "here", *_ours(by_label, int(rows["repeats"].max()))])
         printed = [_printed(data, metric, label) for label in LABELS.values()]
         if np.isfinite(printed).all():
             best = max(printed) if more else min(printed)
             cells = [(Best if value == best else str)(f"{value:.2f}") for value in printed]
             lines.append([name, "paper", *cells])
-            lines.append([name, "is", *map(_verdict, found["above"])])
+            lines.append([name, "is", *map(_verdict, by_label["above"])])
     return lines
 
 
@@ -129,10 +129,10 @@ def _verdict(above: float) -> str:
     return f"{word} ({above:+.1f} sd)"
 
 
-def _ours(found: pd.DataFrame, repeats: int) -> list[str]:
-    digits = 1 if "accuracy" in set(found["metric"]) else 2
+def _ours(by_label: pd.DataFrame, repeats: int) -> list[str]:
+    digits = 1 if "accuracy" in set(by_label["metric"]) else 2
     cells: list[str] = []
-    for row in found.to_dict("records"):
+    for row in by_label.to_dict("records"):
         if not np.isfinite(row["mean"]):
             cells.append(UNDEFINED)
             continue

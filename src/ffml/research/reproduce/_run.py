@@ -134,8 +134,8 @@ class Reproduction:
     def _page_records(self, setting: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the records of all items that were ever made here with this setting."""
         paths = [self.folder / f"{self._stem(name)}.json" for name in ITEMS]
-        found = [record for path in paths if (record := read_record(path))]
-        return [record for record in found if record["setting"] == setting]
+        records = [record for path in paths if (record := read_record(path))]
+        return [record for record in records if record["setting"] == setting]
 
 
 def duration(seconds: float) -> str:

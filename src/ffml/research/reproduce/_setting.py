@@ -23,7 +23,7 @@ class Setting:
         iterations: outer iterations a round, and gradient steps of the online methods.
         tolerance: a round of FFML or m-FTML ends once it has settled within this, see
             `ffml.methods._stopping.settled`.
-        rounds: the first so many tasks of a stream.
+        rounds: how many tasks of a stream, from the first on.
         preset: settings by name, see `ffml.recipe.presets`.
         instead: in words, what the preset puts in the place of the paper's settings.
         quick: whether this is `QUICK` or made from it.

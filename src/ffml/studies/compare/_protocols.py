@@ -165,14 +165,14 @@ def known_kinds(data: str, given: Mapping[str, Any], preset_name: str) -> dict[s
 
 def _variants(methods: Sequence[str | Variant]) -> list[Variant]:
     """Look up every method once; a label stands for one of them."""
-    found: dict[str, Variant] = {}
+    variants: dict[str, Variant] = {}
     for given in methods:
         variant = Variant(given, given) if isinstance(given, str) else given
         variant = variant._replace(method=todays_method(variant.method))
         one_of("method", variant.method, METHODS)
-        if found.setdefault(variant.label, variant) != variant:
+        if variants.setdefault(variant.label, variant) != variant:
             raise FFMLError(f"'{variant.label}' is the name of two variants; give them other names")
-    return list(found.values())
+    return list(variants.values())
 
 
 def _known_settings(

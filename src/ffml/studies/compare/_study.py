@@ -76,11 +76,11 @@ def plan_on_tables(
     resolved = {
         name: find_table(name, dict(roles if is_table(name) else of_data_sets)) for name in names
     }
-    found = {table.data: table.options for table in resolved.values()}
+    options = {table.data: table.options for table in resolved.values()}
     return plan(
-        list(found),
-        data_options=found,
-        fingerprints={name: open_table(name).fingerprint() for name in found if is_table(name)},
+        list(options),
+        data_options=options,
+        fingerprints={name: open_table(name).fingerprint() for name in options if is_table(name)},
         seeds_of={
             resolved[name].data if name in resolved else name: seeds
             for name, seeds in seeds_of.items()

@@ -94,11 +94,13 @@ def _record(loop: Loop, state: LoopState, arrived: Arrived, judgement: Judgement
 def judge_each(loop: Loop, before: LoopState, arrived: Arrived, settings: int) -> list[Judgement]:
     """Judge the decisions of each setting; one that has diverged is judged by them as well."""
     task, rows = arrived.as_it_came, arrived.rows
-    found = find_rule(loop, known(loop, before), task, rows.support, rows.validation)
+    standing = find_rule(loop, known(loop, before), task, rows.support, rows.validation)
     judgements = []
     with np.errstate(all="ignore"):
         for i in range(settings):
-            rule = found._replace(params=jax.tree.map(lambda leaf, i=i: leaf[i], found.params))
+            rule = standing._replace(
+                params=jax.tree.map(lambda leaf, i=i: leaf[i], standing.params)
+            )
             decided = decided_about(loop, rule, task, rows.validation)
             judgements.append(judge_decisions(loop.problem, loop.schema, task, decided))
     return judgements

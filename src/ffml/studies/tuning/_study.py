@@ -114,10 +114,10 @@ def plan_space(
         given: one value for all; a space leaves these settings out.
         space: a key of `SPACES`; by default "default", or none with a grid.
         grid: values by setting.
-        random: try so many draws between the smallest and the greatest values.
+        random: number of draws between the smallest and the greatest values.
         preset: what other settings are; by default the space's.
         seeds: see `plan_search`, like all further arguments.
-        as_they_are: the first of the draws is what the settings are anyway.
+        as_they_are: the first trial is the settings as they are; the others are drawn.
     """
     method = todays_method(method)
     one_of("method", method, METHODS)

@@ -154,13 +154,13 @@ def inspect(
 def _one_sided(tasks: Sequence[TaskSummary]) -> list[str]:
     """Say where labels seem to be known of those decided favourably only, or of the others."""
     for rate, which in ((1.0, "favourable"), (0.0, "unfavourable")):
-        found = [t for t in tasks if t.positive_rate == rate and t.unlabelled >= FEW]
-        found = [t for t in found if t.rows - t.unlabelled >= FEW]
-        if found:
-            names = ", ".join(t.name for t in found[:3]) + (", ..." if len(found) > 3 else "")
+        some = [t for t in tasks if t.positive_rate == rate and t.unlabelled >= FEW]
+        some = [t for t in some if t.rows - t.unlabelled >= FEW]
+        if some:
+            names = ", ".join(t.name for t in some[:3]) + (", ..." if len(some) > 3 else "")
             return [
-                f"all known labels are {which} in {len(found):,} of {len(tasks):,} tasks ({names}),"
-                f" and {sum(t.unlabelled for t in found):,} people there have none: does it depend "
+                f"all known labels are {which} in {len(some):,} of {len(tasks):,} tasks ({names}),"
+                f" and {sum(t.unlabelled for t in some):,} people there have none: does it depend "
                 "on the decision who has one? If so, say that labels come after it (ffml run --set "
                 "label_delay=1), or decisions there are adapted to these labels alone"
             ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ffml.runs._answer import Answer
 
 
-class KnownRun:
+class RunReader:
     """A run that is looked at."""
 
     def __init__(self, store: Store) -> None:
@@ -50,9 +50,9 @@ class KnownRun:
         from ffml.runs._newest import extremes
 
         record = self.record
-        found = answer_of(record)
-        keep_shown(self.store, record, found)
-        return Answer(found | {"extremes": extremes(self.store, record)})
+        said = answer_of(record)
+        keep_shown(self.store, record, said)
+        return Answer(said | {"extremes": extremes(self.store, record)})
 
     @property
     def decisions(self) -> "pd.DataFrame":
