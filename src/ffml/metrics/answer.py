@@ -86,7 +86,7 @@ def answer(
         tables = {c.name: blinded(tables[c.name]) for c in columns}
     alarms = column_alarms(tables, columns, shown)
     found = {n: [compared_groups(tables[c.name], c, n) for c in columns] for n, _ in shown}
-    count = sum(_rule.num_comparisons(len(g.names), n) for n, gs in found.items() for g in gs)
+    count = sum(_rule.num_comparisons(g, n) for n, gs in found.items() for g in gs)
     periods = names if by_task else [""] * len(names)  # one population has no first or newest one
     raised, before = list(raised), shown if of is None else list(of)
     return people_facts(first, why) | {
@@ -169,6 +169,7 @@ def _column(groups: Groups, notion: str, count: int, by_task: bool, why: str) ->
         "judged_by_task": by_task and min(met) >= MIN_COMPARED,
         "facts": group_facts(tables, groups.column, names, notion),
         **_rule.measures(tables, names, notion, count, by_task),
+        "few": _rule.few(groups, notion, count),
     }
 
 
@@ -228,7 +229,6 @@ def _rule_behind(
         unknown: whether the notion cannot be measured.
         by_task: False: there are no tasks to come.
     """
-    here = [one for column in columns for one in _so_far(column, bound)]
     means = [one for column in columns for one in _to_come(column, bound)]
     sizes = [one for column in columns for one in _sizes(column, bound)]
     to_come = _widest([*means, *sizes], unknown)
@@ -237,10 +237,25 @@ def _rule_behind(
     if newest:  # those to come are not drawn like these
         to_come["high"] = np.nan
     return to_come | {
-        "so_far": _widest(here, unknown) | {"widest": _furthest(here)["widest"]},
+        "so_far": _rule_so_far(columns, bound, unknown),
         "typical": max(_typical(column, bound) for column in columns),
         "newest_beyond": newest,
         "small_tasks": few and _widest(means, unknown)["high"] <= most,
+    }
+
+
+def _rule_so_far(
+    columns: Sequence[Mapping[str, Any]], bound: Bound, unknown: bool
+) -> dict[str, Any]:
+    """Return the interval about more people of these tasks, and whose its ends are."""
+    here = [one for column in columns for one in _so_far(column, bound)]
+    least = max(here, key=lambda one: np.nan_to_num(one["low"], nan=-1.0))
+    pooled = [one["low"] for one in here if not (one["between"] or one["within"])]
+    return _widest(here, unknown) | {
+        "widest": _furthest(here)["widest"],
+        "between": least["between"],
+        "within": least["within"],
+        "pooled_low": _rule.largest(pooled),
     }
 
 
@@ -261,13 +276,24 @@ def _apart(fact: Mapping[str, Any], bound: Bound) -> float:
 
 
 def _so_far(column: Mapping[str, Any], bound: Bound) -> list[dict[str, Any]]:
-    """Return what more people of these tasks would show: all of them pooled, and within tasks."""
+    """Return what more people of these tasks would show: all of them pooled, and within tasks.
+
+    A group too small to be compared has a lower end alone. ``between`` says whose that is, and
+    ``within`` that it is of the gap within tasks.
+    """
+    name, kinds = "gap", ("pooled", "by_people") if column["judged_by_task"] else ("pooled",)
+    plain = {"between": [], "within": False}
     if isinstance(bound, Ratio):
-        ratio = column["ratio"]["so_far"]
+        name, ratio = "ratio", column["ratio"]["so_far"]
         turned = _turned(ratio | {"value": column["ratio"]["value"]})
-        return [turned | {"widest": ratio["widest"]}]
-    kinds = ("pooled", "by_people") if column["judged_by_task"] else ("pooled",)
-    return [column[kind]["so_far"] | {"value": column[kind]["value"]} for kind in kinds]
+        found = [plain | turned | {"widest": ratio["widest"]}]
+    else:
+        found = [
+            plain | column[kind]["so_far"] | {"value": column[kind]["value"]} for kind in kinds
+        ]
+        found[-1]["within"] = len(kinds) > 1
+    few = [column["few"][name]] if name in column["few"] else []
+    return found + [plain | one | {"value": np.nan, "high": -1.0, "widest": []} for one in few]
 
 
 def _to_come(column: Mapping[str, Any], bound: Bound) -> list[dict[str, float]]:
