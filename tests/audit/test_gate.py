@@ -203,6 +203,8 @@ def test_an_alarm_that_was_raised_stands_for_what_was_asked():
     run = run_of(config=asked, raised=[alarm], sex=tables)
     assert verdict(check(run)) == VIOLATED and "Alarm in round 3 (t2)" in check(run)[-1].words
     assert verdict(check(run, max_gap=0.2)) == MET  # another question
+    stricter = check(run, max_gap=0.04)  # whatever broke 5 points broke 4
+    assert verdict(stricter) == VIOLATED and "Alarm in round 3 (t2)" in stricter[-1].words
     both = {one.what: one.answer for one in check(run, max_gap=0.05, min_ratio=0.8)}
     assert both["gap (demographic-parity), the rule"] == VIOLATED
     assert both["ratio (demographic-parity), the rule"] == MET  # of a ratio none was raised

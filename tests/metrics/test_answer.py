@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ffml.base import Ratio, SensitiveColumn
 from ffml.metrics import ratio_statistics, selection_rates, words
@@ -393,3 +394,62 @@ def test_of_several_groups_those_are_named_of_whom_least_can_be_told():
     assert of_two["verdict"] == UNCLEAR and "against" not in words.rule_sentence(
         {"by_task": 1}, of_two
     )
+
+
+FEW = SensitiveColumn("race", tuple("ABCDEFGHIJKL"))
+
+
+def with_few(rates, people, few, seed=0):
+    """Draw two large groups and several of a few people, whose labels nobody knows."""
+    sizes = np.array([people, people, *few])
+    tables = np.zeros((8, len(sizes), 3, 2), int)
+    rng = np.random.default_rng(seed)
+    parts = rng.multinomial(sizes, np.full(8, 1 / 8)).T
+    chosen = rng.binomial(parts, rates)
+    tables[:, :, 2] = np.stack([parts - chosen, chosen], -1)
+    return tables
+
+
+@pytest.mark.parametrize("bound", [0.05, Ratio(0.8)])
+def test_a_small_group_that_is_far_off_beyond_chance_is_not_kept(bound):
+    """All 20 of C are refused, where 45 of 100 others are approved: that was "kept"."""
+    asked = [("demographic-parity", bound)]
+    found = answer({"race": with_few([0.45, 0.45, 0.0], 12_000, [20])}, [RACE], asked)
+    (notion,) = found["notions"]
+    assert notion["verdict"] == NOT_KEPT and notion["fact"]["lowest"] != "C"
+    most = stats.binomtest(0, 20).proportion_ci(1 - 2 * 0.025 / 12, method="exact").high
+    apart = 1 - most / 0.45 if isinstance(bound, Ratio) else 0.45 - most  # 6 comparisons, 2 rates
+    assert notion["rule"]["so_far"]["low"] == pytest.approx(apart, abs=0.03)
+    said = words.rule_sentence(found, notion)
+    assert "(that far for C against " in said and ", 20 and 12,000 people)" in said
+    few = with_few([0.45, 0.45, 0.4], 12_000, [20])
+    assert answer({"race": few}, [RACE], asked)["notions"][0]["verdict"] in (KEPT, SO_FAR)
+
+
+@pytest.mark.parametrize("rate", [0.03, 0.5])
+@pytest.mark.parametrize("bound", [0.0, 0.05, Ratio(0.9)])
+def test_small_groups_that_differ_by_chance_are_seldom_not_kept(rate, bound):
+    told = [
+        answer(
+            {"race": with_few(rate, 900, [25] * 10, seed)}, [FEW], [("demographic-parity", bound)]
+        )
+        for seed in range(100)
+    ]
+    between = [one["notions"][0]["rule"]["so_far"] for one in told]
+    most = 1 - bound.least if isinstance(bound, Ratio) else bound
+    assert sum(bool(one["between"]) and one["low"] > most for one in between) <= 3
+
+
+def test_a_gap_within_tasks_is_said_to_be_one():
+    """Everybody pooled is 17 points apart; within each task it is 20."""
+    rounds = [(0.1, 0.3), (0.5, 0.7)] * 6
+    sizes = np.array([[600, 400], [400, 600]] * 6)  # who is in which task evens it out a little
+    tables = np.zeros((12, 2, 3, 2), int)
+    chosen = (sizes[:, ::-1] * np.array(rounds)).round().astype(int)
+    tables[:, :, 2] = np.stack([sizes[:, ::-1] - chosen, chosen], -1)
+    found = of_sex(tables)
+    rule = found["notions"][0]["rule"]["so_far"]
+    fact = found["notions"][0]["fact"]["gap"]
+    assert rule["within"] and rule["pooled_low"] < fact
+    said = words.rule_sentence(found, found["notions"][0])
+    assert f"at least {100 * rule['low']:.1f} points within tasks with 95 % confidence" in said

@@ -91,9 +91,10 @@ def test_facts_and_verdict_are_said(pages):
     page, card = texts
     assert f"with {people:,} people, " in page
     assert f"You allowed 5 points; the gap was {100 * gap:.1f} points" in page
-    rule = notion["rule"]["so_far"]  # of the same interval as the sentence below it
-    ends = " to ".join(f"{100 * rule[end]:.1f}" for end in ("low", "high"))
+    rule = notion["rule"]["so_far"]  # with the upper end that the sentence below it says
+    ends = " to ".join(f"{100 * rule[end]:.1f}" for end in ("pooled_low", "high"))
     assert f"(of more people like these: {ends})" in page
+    assert rule["pooled_low"] <= gap <= rule["high"]
     assert f"Of {people:,} people decided so far" in card
     assert f"{100 * gap:.1f} points apart, you allowed 5." in card
     for text in texts:

@@ -7,6 +7,7 @@ has to exceed the end of its own comparison.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy as np
 from ffml.metrics._gaps import NOTIONS, pairs
 from ffml.metrics._statistics import Compared, PooledRatio, compared
 from ffml.metrics._typical import WithinRatio
-from ffml.metrics.facts import MIN_PEOPLE
+from ffml.metrics.facts import MIN_PEOPLE, Groups
+from ffml.metrics.rates import exact_ends
 
 TAIL = 0.025
 KINDS = ("pooled", "by_people", "long_run", "typical")
@@ -54,6 +56,44 @@ def measures(
     for kind in ("pooled", "ratio"):
         result[kind]["newest"] = _ends(newest, kind, tail, False)
     return result
+
+
+def few(groups: Groups, notion: str, count: int) -> dict[str, dict[str, Any]]:
+    """Return how far groups too small to be compared are at least from those that are not.
+
+    What so few people show may be enough for "not kept", and never is for "kept".
+
+    Args:
+        groups: both kinds.
+        notion: among whom.
+        count: how many comparisons and measures share the chance of a false "not kept".
+
+    Returns:
+        Of the ``gap`` and of 1 - ``ratio`` the largest lower end, if there is one above 0, and
+        ``between`` whom that is.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    sides = ((groups.small, groups.few), (groups.names, groups.tables))
+    for label in NOTIONS[notion]:
+        ends = (_ends_of(*side, label, TAIL / max(count, 1) / 2) for side in sides)
+        for (one, n, low, high), (other, many, least, most) in product(*ends):
+            gap = max(low - most, least - high)
+            ratio = min(high / least if least else np.inf, most / low if low else np.inf)
+            for name, apart in (("gap", gap), ("ratio", 1 - ratio)):
+                if apart > found.get(name, {"low": 0.0})["low"]:
+                    found[name] = {"low": apart, "between": [[one, n], [other, many]]}
+    return found
+
+
+def _ends_of(
+    names: Sequence[str], tables: np.ndarray, label: int | None, tail: float
+) -> list[tuple[str, int, float, float]]:
+    """Return each group that has people: its name, how many, and the ends of its rate."""
+    counts = tables.sum(0)  # (k, label, decision)
+    rows = counts.sum(1) if label is None else counts[:, label]
+    people, (low, high) = rows.sum(1), exact_ends(rows[:, 1], rows.sum(1), tail)
+    found = zip(names, people.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [one for one in found if one[1]]
 
 
 def _last(tables: np.ndarray) -> slice:
@@ -141,9 +181,14 @@ def _apart(part: Any, tail: float, to_come: bool) -> tuple[float, float]:
     return max(low, -high), max(-low, high) + 0.0  # not -0.0
 
 
-def num_comparisons(num_groups: int, notion: str) -> int:
-    """Count what a notion compares: any two groups, by each of its labels and kinds of gap."""
-    return len(KINDS) * len(NOTIONS[notion]) * len(pairs(num_groups)[0])
+def num_comparisons(groups: Groups, notion: str) -> int:
+    """Count what a notion compares, by each of its labels: any two groups, by each kind of gap.
+
+    Groups too small to be compared stand beside each of the others once.
+    """
+    large = len(groups.names)
+    both = len(KINDS) * len(pairs(large)[0]) + len(groups.small) * large
+    return len(NOTIONS[notion]) * both
 
 
 def largest(values: Iterable[float]) -> float:

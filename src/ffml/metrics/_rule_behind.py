@@ -11,6 +11,8 @@ from ffml.metrics.alarm import Bound
 from ffml.metrics.verdict import most_apart
 
 Measure = Mapping[str, Any]  # a value with its ends, low and high
+# Between which groups the lower end is, if one is too small to be compared; of gaps within tasks?
+_NAMED: dict[str, Any] = {"between": [], "within": False}
 
 
 class Apart(NamedTuple):
@@ -44,10 +46,22 @@ def rule_behind(
     if newest:  # those to come are not drawn like these
         to_come["high"] = np.nan
     return to_come | {
-        "so_far": _widest(here, unknown) | {"widest": _furthest(here)["widest"]},
+        "so_far": _rule_so_far(here, unknown),
         "typical": max(part.typical for part in parts),
         "newest_beyond": newest,
         "small_tasks": few and _widest(means, unknown)["high"] <= most,
+    }
+
+
+def _rule_so_far(measures: Sequence[Measure], unknown: bool) -> dict[str, Any]:
+    """Return the interval about more people of these tasks, and whose its ends are."""
+    least = max(measures, key=lambda one: np.nan_to_num(one["low"], nan=-1.0))
+    pooled = [one["low"] for one in measures if not (one["between"] or one["within"])]
+    return _widest(measures, unknown) | {
+        "widest": _furthest(measures)["widest"],
+        "between": least["between"],
+        "within": least["within"],
+        "pooled_low": largest(pooled),
     }
 
 
@@ -62,7 +76,15 @@ def _of_gap(column: Mapping[str, Any]) -> Apart:
     low = {"value": typical["value"], "low": typical["low"], "high": -1.0}
     kinds = ("pooled", "by_people") if within else ("pooled",)
     return Apart(
-        so_far=[column[kind]["so_far"] | {"value": column[kind]["value"]} for kind in kinds],
+        so_far=[
+            *(
+                _NAMED
+                | column[kind]["so_far"]
+                | {"value": column[kind]["value"], "within": kind == "by_people"}
+                for kind in kinds
+            ),
+            *_few(column, "gap"),
+        ],
         means=[pooled, column["long_run"]] if within else [pooled],
         sizes=[large, low] if within else [],
         newest=float(pooled["newest"]["low"]),
@@ -74,13 +96,20 @@ def _of_ratio(column: Mapping[str, Any]) -> Apart:
     """Return the ratios of a column as how far apart rates are."""
     within, ratio, value = column["judged_by_task"], column["ratio"], column["within"]["value"]
     so_far = ratio["so_far"]
+    pooled = _turned(so_far | {"value": ratio["value"]}) | {"widest": so_far["widest"]}
     return Apart(
-        so_far=[_turned(so_far | {"value": ratio["value"]}) | {"widest": so_far["widest"]}],
+        so_far=[_NAMED | pooled, *_few(column, "ratio")],
         means=[_turned(ratio)],
         sizes=[_turned(column["within"])] if within else [],
         newest=1 - float(ratio["newest"]["high"]),
         typical=1 - float(np.nan_to_num(value, nan=1.0)) if within else 0.0,
     )
+
+
+def _few(column: Mapping[str, Any], name: str) -> list[Measure]:
+    """Return the lower end of a group too small to be compared; it has no upper one."""
+    nothing = {"value": np.nan, "high": -1.0, "widest": []}
+    return [_NAMED | column["few"][name] | nothing] if name in column["few"] else []
 
 
 def _turned(ratio: Mapping[str, float]) -> dict[str, Any]:

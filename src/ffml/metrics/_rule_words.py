@@ -1,6 +1,6 @@
 """What is said of the rule behind the fact: kept, kept so far, not kept, or what can be told."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ffml.base import Ratio
@@ -54,7 +54,8 @@ def _why_not(notion: Mapping[str, Any], here: str) -> str:
             said = f"the gap is at least {in_points(low, most)} points"
             if least is not None:
                 said = f"the lowest rate is at most {in_points(1 - low, least)} % of the highest"
-            return f"{whose}, {said} with 95 % confidence"
+            which = _of_whom(rule["so_far"]) if whose == here else ""
+            return f"{whose}, {said}{which} with 95 % confidence"
     return "the alarm was raised"
 
 
@@ -102,8 +103,19 @@ def _widest(interval: Mapping[str, Any]) -> str:
     """
     if not interval.get("widest"):
         return ""
-    (first, most), (second, others) = interval["widest"]
-    return f" (that far for {first} against {second}, {most:,} and {others:,} people)"
+    return f" ({_that_far(interval['widest'])})"
+
+
+def _of_whom(interval: Mapping[str, Any]) -> str:
+    """Say whose lower end it is: of groups too small to be compared, or within tasks."""
+    if interval.get("between"):
+        return f" ({_that_far(interval['between'])})"
+    return " within tasks" if interval.get("within") else ""
+
+
+def _that_far(both: Sequence[Sequence[Any]]) -> str:
+    (first, most), (second, others) = both
+    return f"that far for {first} against {second}, {most:,} and {others:,} people"
 
 
 def _typically(notion: Mapping[str, Any]) -> str:

@@ -53,6 +53,19 @@ def can_be_measured(tables: np.ndarray, notion: str) -> bool:
     return NOTIONS[notion] == (None,) or not why_unmeasured(tables)
 
 
+def allows_no_more(bound: Bound, other: Bound) -> bool:
+    """Tell whether whatever breaks the other bound breaks this one too.
+
+    >>> allows_no_more(0.04, 0.05), allows_no_more(0.05, 0.04), allows_no_more(0.05, Ratio(0.8))
+    (True, False, False)
+    >>> allows_no_more(Ratio(0.9), Ratio(0.8))
+    True
+    """
+    if isinstance(bound, Ratio):
+        return isinstance(other, Ratio) and bound.least >= other.least
+    return isinstance(other, float | int) and bound is not None and bound <= other
+
+
 def notion_alarm(
     by_column: Mapping[tuple[str, Bound, str], Sequence[GapAlarm]],
     notion: str,

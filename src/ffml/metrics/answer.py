@@ -14,7 +14,14 @@ from ffml.metrics import _rule
 from ffml.metrics._gaps import NOTIONS
 from ffml.metrics._judgement import undefined_reasons
 from ffml.metrics._rule_behind import rule_behind
-from ffml.metrics.alarm import Asked, Bound, Tables, column_alarms, notion_alarm
+from ffml.metrics.alarm import (
+    Asked,
+    Bound,
+    Tables,
+    allows_no_more,
+    column_alarms,
+    notion_alarm,
+)
 from ffml.metrics.facts import (
     Groups,
     compared_groups,
@@ -67,7 +74,8 @@ def answer(
         tasks: names of the rounds; their numbers if None.
         favourable: the favourable outcome in the user's words, such as "approved".
         by_task: False: all rows are one population, and rounds tell nothing.
-        raised: alarms of earlier answers (``notions[…]["alarm"]``), which stand.
+        raised: alarms of earlier answers (``notions[…]["alarm"]``), which stand, for bounds that
+            allow less too.
         asked_before: what was asked when they were raised; None: the same.
         policy: who was decided favourably, see `ffml.metrics.phrases.policy_words`; empty where
             nobody knows it.
@@ -87,9 +95,9 @@ def answer(
         tables = {c.name: blinded(tables[c.name]) for c in columns}
     alarms = column_alarms(tables, columns, shown)
     compared = {n: [compared_groups(tables[c.name], c, n) for c in columns] for n, _ in shown}
-    count = sum(_rule.num_comparisons(len(g.names), n) for n, gs in compared.items() for g in gs)
+    count = sum(_rule.num_comparisons(g, n) for n, gs in compared.items() for g in gs)
     periods = names if by_task else [""] * len(names)  # one population has no first or newest one
-    raised, stands = list(raised), shown if asked_before is None else list(asked_before)
+    raised, before = list(raised), shown if asked_before is None else list(asked_before)
     return people_facts(first, why) | {
         "selected": next((one._asdict() for one in selected if one), None),
         "favourable": favourable,
@@ -104,13 +112,21 @@ def answer(
                 ],
                 n,
                 bound,
-                notion_alarm(alarms, n, bound, periods, raised if (n, bound) in stands else ()),
+                notion_alarm(alarms, n, bound, periods, _standing(raised, before, n, bound)),
                 by_task,
             )
             for n, bound in shown
         ],
         "of_scores": [list(one) for one in asked if one[0] not in NOTIONS],
     }
+
+
+def _standing(
+    raised: Sequence[Mapping[str, Any]], before: Asked, notion: str, bound: Bound
+) -> list[Mapping[str, Any]]:
+    """Return the alarms that stand for this bound: of the same one, or of one that allows more."""
+    stand = any(n == notion and allows_no_more(bound, other) for n, other in before)
+    return [one for one in raised if stand and one["notion"] == notion]
 
 
 def _now(
@@ -162,6 +178,7 @@ def _column(groups: Groups, notion: str, count: int, by_task: bool, why: str) ->
         "judged_by_task": by_task and min(shares) >= MIN_COMPARED,
         "facts": group_facts(tables, groups.column, names, notion),
         **_rule.measures(tables, names, notion, count, by_task),
+        "few": _rule.few(groups, notion, count),
     }
 
 

@@ -21,6 +21,7 @@ class Groups(NamedTuple):
     tables: np.ndarray  # (T, k, labels, 2)
     names: tuple[str, ...]
     small: tuple[str, ...]  # groups that are too small to tell
+    few: np.ndarray  # (T, number of these, labels, 2)
 
 
 def needs_labels(notion: str) -> bool:
@@ -36,8 +37,9 @@ def compared_groups(
     people = np.min([counts.sum(1) if y is None else counts[:, y] for y in NOTIONS[notion]], axis=0)
     present, large = counts.any(1), people >= MIN_PEOPLE
     kept = np.flatnonzero(large if large.sum() > 1 else present)
-    small = [name for i, name in enumerate(column.groups) if present[i] and i not in kept]
-    return Groups(column.name, tables[:, kept], tuple(column.groups[i] for i in kept), tuple(small))
+    small = [i for i in np.flatnonzero(present) if i not in kept]
+    names, others = (tuple(column.groups[i] for i in some) for some in (kept, small))
+    return Groups(column.name, tables[:, kept], names, others, tables[:, small])
 
 
 def people_facts(tables: np.ndarray, why: str = "") -> dict[str, Any]:

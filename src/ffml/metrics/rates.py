@@ -169,6 +169,28 @@ def wilson(chosen: np.ndarray, people: np.ndarray, z: float = Z) -> tuple[np.nda
     return middle - reach, middle + reach
 
 
+def exact_ends(
+    chosen: np.ndarray, people: np.ndarray, tail: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of a rate by the binomial distribution itself (Clopper and Pearson 1934).
+
+    Args:
+        chosen: how many were selected.
+        people: of how many.
+        tail: largest chance that the rate lies beyond an end, of either.
+
+    >>> low, high = exact_ends(np.array([0, 10]), np.array([20, 20]), 0.025)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.272], [0.168, 0.728])
+    """
+    from scipy import special  # here, so that listings start soon
+
+    others = people - chosen
+    low = special.betaincinv(np.maximum(chosen, 1), others + 1, tail)
+    high = special.betaincinv(chosen + 1, np.maximum(others, 1), 1 - tail)
+    return np.where(chosen > 0, low, 0.0), np.where(others > 0, high, 1.0)
+
+
 def divide(numerator: Array, denominator: Array) -> Any:
     """Divide, with NaN (and no warning) where the denominator is 0 or NaN."""
     undefined = np.full_like(denominator, np.nan, dtype=float)

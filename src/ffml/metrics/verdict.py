@@ -13,7 +13,8 @@ For a notion and its bound there are three times:
 
 The verdict follows, the first that applies:
 
-- **not kept**: the alarm was raised, or one of the two intervals lies wholly beyond the bound;
+- **not kept**: the alarm was raised, or one of the two intervals lies wholly beyond the bound, be
+  it that of a group too small to be compared otherwise;
 - **cannot be measured**: it needs labels, and these are of selected people;
 - **kept**: the fact and the typical gap are within the bound, and so is all of the interval about
   tasks to come;

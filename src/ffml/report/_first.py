@@ -89,11 +89,11 @@ def _apart(notion: Mapping[str, Any]) -> str:
         column = next(c for c in notion["columns"] if c["column"] == fact["column"])
         ends = _ends(column["pooled"]["so_far"])
         return f"The gap was {in_points(fact['gap'])} points{ends}; {four_fifths}."
-    rule = notion["rule"]["so_far"]  # the one that the verdict goes by, and says below
+    rule = notion["rule"]["so_far"]  # whose upper end the verdict goes by, and says below
     if isinstance(bound, Ratio):
-        turned = {"low": _less(rule["high"]), "high": _less(rule["low"])}
+        turned = {"low": _less(rule["high"]), "high": _less(rule["pooled_low"])}
         return f"You asked for {100 * bound.least:g} %; {four_fifths}{_ends(turned, ' %')}."
-    gap = f"{in_points(fact['gap'], bound)} points{_ends(rule)}"
+    gap = f"{in_points(fact['gap'], bound)} points{_ends(rule | {'low': rule['pooled_low']})}"
     return f"You allowed {phrases.limit_words(notion)}; the gap was {gap}."
 
 
