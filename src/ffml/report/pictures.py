@@ -12,6 +12,7 @@ from ffml.base import SensitiveColumn
 from ffml.metrics.alarm import Asked, column_alarms
 from ffml.metrics.phrases import asked_words, decided, in_points, were_decided
 from ffml.metrics.rates import Z, wilson
+from ffml.report._first import other_name
 from ffml.report._groups import calibration
 from ffml.report._view import RunView, Score
 from ffml.report.charts import (
@@ -39,6 +40,14 @@ def decision_pictures(record: RunRecord, shown: slice = slice(None)) -> Sequence
         *evidence_pictures(*said, shown),
         *moved_pictures(moved, record.favourable),
     ]
+
+
+def headline_first(
+    columns: Sequence[SensitiveColumn], answer: Mapping[str, Any]
+) -> list[SensitiveColumn]:
+    """Put the column first that the answer names: the first picture is of what was said."""
+    fact = answer["notions"][0]["fact"] if answer["notions"] else None
+    return sorted(columns, key=lambda one: fact is not None and one.name != fact["column"])
 
 
 def rate_pictures(
@@ -222,7 +231,7 @@ def price_picture(run: RunView) -> str:
     for other in run.beside:
         theirs = other.summary["answer"]
         gap = _number((theirs["notions"][0]["fact"] or {}).get("gap"))
-        found.append(Point(f"{other.config.get('method')}", gap, _number(theirs["accuracy"])))
+        found.append(Point(other_name(other), gap, _number(theirs["accuracy"])))
     if sum(math.isfinite(one.x + one.y) for one in found) < 2:
         return ""
     return points_figure(
