@@ -193,7 +193,7 @@ def test_runs_beside_this_one_are_drawn_and_listed(run):
     assert charts[:3] == ["rates-0", "beside-0", "gaps-0"]
     paper = replace(other, config=run.config | {"method": "ffml"})
     page = page_of(replace(run, beside=(paper,)))
-    assert page.table("These decisions")[0][2] == "the paper’s FFML"
+    assert page.table("These decisions")[0][2] == "The paper’s FFML"
     assert "in the same order: this run and the paper’s FFML." in page.words
 
 

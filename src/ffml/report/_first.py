@@ -142,7 +142,7 @@ def beside(run: RunView) -> dict[str, Any]:
         theirs = _numbers(
             _with_typical(other.summary["answer"]), other.counts[name].sum(0), compared
         )
-        columns[other_name(other)] = theirs
+        columns[other_name(other).replace("the paper", "The paper", 1)] = theirs
     if not why_unmeasured(counts) and answer["labelled"]:
         columns["The data (labels)"] = _numbers(_of_labels(answer), _labels(counts), compared)
     decided = phrases.decided(answer["favourable"])
