@@ -17,7 +17,7 @@ matplotlib.rcParams.update({"svg.hashsalt": "ffml", "font.size": 9, "axes.spines
 matplotlib.rcParams.update({"axes.spines.right": False})
 from matplotlib import pyplot  # noqa: E402
 
-COLORS = {"women": "#d55e00", "men": "#0072b2"}  # told apart by everybody
+LOOKS = {"women": (".-", "#0072b2"), "men": (".--", "#c75600")}  # as in the report
 
 
 def play(max_gap: float, aim: float, rounds: int) -> tuple[pd.DataFrame, str]:
@@ -40,8 +40,8 @@ def draw(people: pd.DataFrame, max_gap: float, aim: float) -> "pyplot.Figure":
         middle = 100 * people.groupby("task")[column].mean()
         band = middle - 50 * max_gap, middle + 50 * max_gap
         axes.fill_between(range(len(middle)), *band, color="#009e73", alpha=0.2, linewidth=0)
-        for group, color in COLORS.items():
-            axes.plot(range(len(rates)), rates[group], ".-", color=color, label=group)
+        for group, (line, color) in LOOKS.items():
+            axes.plot(range(len(rates)), rates[group], line, color=color, label=group)
         whole = 100 * people.groupby("sex")[column].mean()
         gap = whole.max() - whole.min()
         axes.set_title(f"{title}: {gap:.1f} points apart", fontsize=10)

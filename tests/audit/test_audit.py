@@ -135,13 +135,32 @@ def test_ratios_can_be_asked_for(tmp_path, run_main):
     assert run_main("audit", path, *ROLES, "--min-ratio", 0.3)[0] == 0
 
 
+def test_the_tables_fit_a_terminal_and_say_what_people_know(tmp_path, run_main, monkeypatch):
+    """Rates and impact ratios by hand; group names stay whole with four groups."""
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ("White", "Black", "Hispanic", "Pacific Islander")
+    rows = [[f"2024-0{1 + i % 3}", names[i % 4], "", "yes" if i % 7 < 3 - i % 2 else "no", ""]
+            for i in range(1200)]  # fmt: skip
+    path = write(tmp_path / "d.csv", rows, ["month", "race", "x", "approved", "y"])
+    _, out, _ = run_main("audit", path, *ROLES[:-1], "race", "--time", "month", "--max-gap", 0.05)
+    table = [line for line in out.splitlines() if line[:1] in "│┃┏┡└"]
+    assert table and max(map(len, table)) <= 80
+    assert "Pacific Islander against Hispanic" in out or "Hispanic against Pacific Islander" in out
+    assert "impact ratio" in out and "DP" not in out
+    chosen = {name: sum(row[3] == "yes" for row in rows if row[1] == name) for name in names}
+    for name, number in chosen.items():
+        cells = [f"{number:,}", f"{number / 3:.1f}", f"{number / max(chosen.values()):.3f}"]
+        line = next(line for line in table if line.startswith(f"│ {name} "))
+        assert [cell.strip() for cell in line.split("│")[3:6]] == cells
+
+
 def test_labels_may_be_asked_about(tmp_path, run_main):
     path = write(tmp_path / "d.csv", rows_of(gap=0.3, labels="approved"))
     asked = ["--label", "repaid", "--max-gap", 0.05, "--notion", "equal-opportunity"]
     code, out, _ = run_main("audit", path, *ROLES, *asked)
     assert code == 3  # everybody with a label was approved: nothing to compare
     assert "cannot be measured" in out and "Labels came for 100 % of those approved" in out
-    assert "1.000" not in out
+    assert "true pos." not in out and "accuracy ┃" not in out
 
 
 def test_the_label_is_called_by_its_own_name(tmp_path, run_main):

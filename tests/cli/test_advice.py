@@ -2,8 +2,10 @@
 
 import ast
 import re
+import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import ffml
@@ -79,3 +81,20 @@ def test_update_says_whose_an_option_is_and_names_none_in_vain(tmp_path, run_mai
     assert code == 2 and "(--label); --label is an option of ffml run" in err
     code, _, err = run_main("tune", "synthetic", "--grid", "rounds=1,2")
     assert code == 2 and "use --set rounds=N" in err
+
+
+def test_a_name_with_spaces_can_be_pasted_into_a_shell(tmp_path, run_main):
+    """The remedy that is printed for a column 'App. Nr.', split as a shell does, works."""
+    days = pd.date_range("2024-01-01", periods=200).strftime("%Y-%m-%d")
+    table = {"App. Nr.": [f"A{i}" for i in range(200)], "Date of form": days}
+    table |= {"sex": ["F", "M"] * 100, "income": range(200), "repaid": [0, 0, 1, 1] * 50}
+    pd.DataFrame(table).to_csv("loans.csv", index=False)
+    code, _, said = run_main("inspect", "loans.csv", "--label", "repaid")
+    assert code == 2
+    roles = shlex.split(re.search(r"or (--time .+)$", said.strip())[1])
+    asked = ["inspect", "loans.csv", "--label", "repaid", *roles]
+    code, _, said = run_main(*asked)
+    assert code == 2 and "like an id" in said
+    drop, named = re.search(r"\((--drop [^)]+)\).*\((--set [^)]+)\)", said).groups()
+    for remedy in (drop, named):
+        assert run_main(*asked, *shlex.split(remedy))[0] == 0

@@ -82,6 +82,19 @@ def read_config_of(name):
     return read_config(Path(name))
 
 
+def test_enter_says_why_it_is_no_answer_where_nothing_is_suggested(loans):
+    """A name that sounds bad has no suggested value; nor have two columns that fit alike."""
+    bad = {"target": "default", "branch": "Race / Ethnicity"}
+    loans.replace({"target": {"yes": 1, "no": 0}}).rename(columns=bad).to_csv("loans.csv")
+    done = answer("default", "", "0", "", "sex, Race / Ethnicity", "when", "", "", "", "", "", "")
+    assert done.exit_code == 0, done.output
+    assert done.output.count("nothing is suggested here: type an answer, please") == 2
+    assert "Which value of default do people wish for (0 or 1)?" in done.output
+    assert "Columns that fit: Race / Ethnicity, sex" in done.output
+    assert "How many months later are outcomes known" in done.output
+    assert read_config_of("loans.toml").data_options["sensitive"] == ("sex", "Race / Ethnicity")
+
+
 def test_other_answers_and_second_tries(loans):
     done = answer(
         *("targt", "target", "maybe", "no", "sex, branch", "when", "moon", "week"),

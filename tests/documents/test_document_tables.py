@@ -85,6 +85,27 @@ def test_ll144_needs_to_know_which_column_is_which():
         make_document("ll144", HAND, fields={"data_type": "old"})
 
 
+@pytest.mark.parametrize("name", ["Race / Ethnicity", "Race/Ethnicity", "RACE", "race_ethnicity"])
+def test_ll144_finds_race_however_it_is_written(name):
+    made = make_document("ll144", HAND._replace(columns=("Sex", name)))
+    assert len(by(rows_of(made, "By both"), "sex", "race_ethnicity")) == 6
+    assert len(made.sections[0].texts) == 1
+
+
+def test_ll144_does_not_say_that_data_lack_a_column_which_nobody_named():
+    made = make_document("ll144", HAND._replace(columns=("sex", "herkunft")))
+    assert made.sections[0].texts[1].endswith("(sex, herkunft) was given as race/ethnicity.")
+
+
+def test_ll144_asks_why_small_categories_are_left_out_only_if_there_are_some():
+    def asks(people):
+        named = dict(make_document("ll144", people).sections[0].fields)
+        return "Why categories under 2 % are left out of the ratio" in named
+
+    assert asks(HAND)
+    assert not asks(HAND._replace(counts={k: n for k, n in HAND.counts.items() if k[0] != "X"}))
+
+
 @pytest.mark.parametrize("kind", ["ll144", "ugesp"])
 def test_people_who_were_adapted_to_are_named(kind):
     said = make_document(kind, HAND._replace(adapted=1894)).sections[0].texts[0]

@@ -191,6 +191,42 @@ def test_runs_beside_this_one_are_drawn_and_listed(run):
     assert "The same people in the same order: this run and the method twp." in Page(html).words
     charts = re.findall(r'id="chart-([a-z]+-\d)', html)
     assert charts[:3] == ["rates-0", "beside-0", "gaps-0"]
+    paper = replace(other, config=run.config | {"method": "ffml"})
+    page = page_of(replace(run, beside=(paper,)))
+    assert page.table("These decisions")[0][2] == "The paper’s FFML"
+    assert "in the same order: this run and the paper’s FFML." in page.words
+
+
+def test_the_first_picture_is_of_the_column_that_the_answer_names():
+    """Race differs by 40 points and sex by none, though sex was named first."""
+    run = make_run(12, (SEX, RACE), names=(), undefined=(), collapsed=())
+    sex = np.stack([np.array([[[50, 50], [50, 50], [0, 0]]] * 2)] * 12)
+    rates = np.array([30, 40, 50, 60, 70])
+    race = np.zeros((12, 5, 3, 2), int)
+    race[:, :, 0], race[:, :, 1] = [np.stack([100 - rates, rates], 1)] * 2
+    columns = tuple(SensitiveColumn(c["name"], tuple(c["groups"])) for c in (SEX, RACE))
+    tables = {"sex": sex, "race": race}
+    found = plain(answer(tables, columns, [("demographic-parity", 0.05)]))
+    view = replace(run, counts=tables, summary=run.summary | {"answer": found})
+    titles = re.findall(r"<h3>([^<]+)</h3>", report_text(view))
+    assert titles[:3] == ["Rates by race", "Gap by task, race: E against A", "Rates by sex"]
+
+
+def test_tasks_before_anything_was_learned_are_said_to_be_so(run):
+    """In the first three tasks everybody got the favourable decision, without a label."""
+    rounds = deepcopy(run.rounds)
+    rounds.columns["n_support"][:3] = [0, 0, 0]
+    counts = run.counts["sex"].copy()
+    counts[:3] = counts[:3].sum(-1, keepdims=True) * [0, 1]
+    said = "From tract 1 to tract 3 everybody got the same decision: no label was known yet"
+    assert said in page_of(replace(run, rounds=rounds, counts={"sex": counts})).words
+    assert "no label was known yet" not in page_of(replace(run, counts={"sex": counts})).words
+    counts[0, 0, 0] += 1
+    assert "known yet" not in page_of(replace(run, rounds=rounds, counts={"sex": counts})).words
+
+
+def test_prose_has_no_marks_of_markdown(page):
+    assert "`" not in page.words and "--threshold accuracy asks for" in page.words
 
 
 def test_task_names_stand_on_the_axes(html):

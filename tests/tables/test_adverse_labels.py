@@ -85,7 +85,7 @@ def test_start_has_no_answer_of_its_own(table):
     done = CliRunner().invoke(
         app, ["start", "loans.csv"], input="default\n\n0\nsex\nmonth\n0\n\n\n"
     )
-    question = "Which value of default is the favourable one (0 or 1)?"
+    question = "Which value of default do people wish for (0 or 1)?"
     assert done.output.count(question) == 2, done.output  # Enter is no answer
     assert 'positive = "0"' in Path("loans.toml").read_text()
 

@@ -1,19 +1,24 @@
 """What ``ffml audit`` prints."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ffml.audit import REPORT, Audit, ColumnAudit
+from ffml.audit import REPORT, Audit
+from ffml.base import SensitiveColumn
+from ffml.cli._summary_table import say
 from ffml.cli._table import table
+from ffml.metrics import GapStatistics
+from ffml.metrics.by_group import by_group
+from ffml.metrics.phrases import decided, rate
 from ffml.report.audit_page import what_was_read
 
 RATES = {
-    "selection_rate": "rate",
     "true_positive_rate": "true pos.",
     "false_positive_rate": "false pos.",
     "accuracy": "accuracy",
@@ -23,62 +28,53 @@ RATES = {
 def show_audit(audit: Audit, out: Path | None) -> None:
     """Print groups, gaps, and the answer to what was asked."""
     console = Console(highlight=False)
-    console.print(escape(what_was_read(audit)), soft_wrap=True)
-    for column in audit.columns:
-        console.print(_group_table(column))
-    console.print(_gap_table(audit))
+    say(console, what_was_read(audit))
+    decisions, favour = audit.decisions, decided(audit.answer["favourable"])
+    over_time = len(decisions.tasks) > 1
+    for groups, column in zip(decisions.columns, audit.columns, strict=True):
+        console.print(_group_table(groups, decisions.counts[groups.name], favour))
+        for notion, gaps in column.gaps.items():
+            named = f", {notion}" if len(column.gaps) > 1 else ""
+            console.print(_gap_table(f"{groups.name}{named}", gaps, over_time))
     for finding in audit.findings:
-        console.print(escape(f"{finding.answer}: {finding.words}"), soft_wrap=True)
+        say(console, f"{finding.answer}: {finding.words}")
     if not audit.findings:
         console.print("Nothing was asked; give --max-gap for a verdict and an alarm.")
     if out is not None:
         console.print(f"Report: [bold]{escape(str(out / REPORT))}[/bold]", soft_wrap=True)
 
 
-def _group_table(column: ColumnAudit) -> Table:
-    ratios = [
-        f"{metric.upper()} ratio {_interval(values)}" for metric, values in column.ratios.items()
-    ]
+def _group_table(column: SensitiveColumn, counts: np.ndarray, favour: str) -> Table:
+    """Write the groups as the page does, the lowest impact ratio first."""
+    found = by_group(counts, column)
+    shown = [name for name in RATES if any(math.isfinite(row[name]) for row in found)]
     rows = [
-        {"group": row["group"], "rows": row["n"], "favourable": row["n_selected"]}
-        | {title: _number(row[name]) for name, title in RATES.items() if name in row}
-        for row in column.groups
+        {
+            column.name: row["group"],
+            "people": row["people"],
+            favour: row["selected"],
+            "of 100": f"{100 * row['rate']:.1f}",
+            "impact ratio": rate(row["impact_ratio"]),
+        }
+        | {RATES[name]: rate(row[name]) for name in shown}
+        for row in found
     ]
-    return table(rows, f"\n{column.name}: {'; '.join(ratios)}")
+    return table(rows)
 
 
-def _gap_table(audit: Audit) -> Table:
-    over_time = len(audit.decisions.tasks) > 1
+def _gap_table(name: str, gaps: Sequence[GapStatistics], over_time: bool) -> Table:
     rows = []
-    for column in audit.columns:
-        for gap in (gap for gaps in column.gaps.values() for gap in gaps):
-            row: dict[str, Any] = {"compared": f"{column.name}: {gap.comparison}"}
-            row["all people" if over_time else "gap"] = _points(
-                gap.pooled, gap.pooled_low, gap.pooled_high
-            )
-            if over_time:
-                row |= {
-                    "typical gap": _points(gap.typical, gap.typical_low, gap.typical_high),
-                    "long-run gap": _points(gap.long_run, gap.long_run_low, gap.long_run_high),
-                    "rounds": gap.rounds,
-                }
-            rows.append(row)
-    return table(rows, "\nGaps in points [95 % interval]")
+    for gap in gaps:
+        pooled = _points(gap.pooled, gap.pooled_low, gap.pooled_high)
+        row = {name: gap.comparison, "gap in points": pooled}
+        if over_time:
+            row["typical in a round"] = _points(gap.typical, gap.typical_low, gap.typical_high)
+        rows.append(row)
+    return table(rows)
 
 
 def _points(value: float, low: float, high: float) -> str:
     if not math.isfinite(value):
         return "–"
-    ends = f" [{100 * low:.1f}, {100 * high:.1f}]" if math.isfinite(low + high) else ""
+    ends = f" ({100 * low:.1f} to {100 * high:.1f})" if math.isfinite(low + high) else ""
     return f"{100 * value:.1f}{ends}"
-
-
-def _interval(numbers: tuple[float, float, float]) -> str:
-    value, low, high = numbers
-    if not math.isfinite(value):
-        return "–"
-    return f"{value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if math.isfinite(low + high) else "")
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if math.isfinite(value) else "–"

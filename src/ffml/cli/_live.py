@@ -17,6 +17,7 @@ from rich.progress import (
 
 from ffml.audit.record import favourable_of
 from ffml.base import Stream, Task
+from ffml.cli._summary_table import say
 from ffml.metrics import NOTIONS
 from ffml.metrics.facts import compared_groups, group_facts
 from ffml.metrics.phrases import UNDEFINED, asked_words, decided
@@ -86,16 +87,16 @@ class Live:
         whom = "adapt to some people of a task, decide about the others"
         if config.label_delay:  # no label is there before the decision
             whom = "decide about the people of a task"
+        largest = " (of the widest column)" if len(schema.sensitive) > 1 else ""
         lines = (
-            f"{recipe.method}{wrappers} on {self.stream.name}: {tasks}, "
-            f"{counted(len(schema.features), 'feature')}",
+            f"{self.stream.name}: {tasks}, {counted(len(schema.features), 'feature')}",
             f"groups: {columns}",
             f"asked for: {asked or 'no fairness'}",
             *([f"aiming for: {aimed}"] if aimed != asked else []),
-            f"model {recipe.part('model')}, seed {config.seed}",
+            f"method: {recipe.method}{wrappers}; model {recipe.part('model')}, seed {config.seed}",
             "",
             f"A round: {whom}, see how good that was, and learn from it.",
-            "gap: points between the groups' rates in this round; so far: in all rounds together.",
+            f"gap: points between the groups' rates in this round{largest}; so far: in all rounds.",
             "",
         )
         for line in lines:
@@ -153,7 +154,7 @@ class Live:
         self._warned = {drift.column for drift in record.drift}
 
     def _line(self, text: str, style: str | None = None) -> None:
-        self.console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+        say(self.console, text, style)
 
 
 def _cut(text: str, width: int) -> str:

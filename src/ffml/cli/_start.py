@@ -66,7 +66,7 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     free.remove(label)
     values = looks[label].values
     positive = _ask(
-        f"2. Which value of {label} is the favourable one ({' or '.join(values)})?",
+        f"2. Which value of {label} do people wish for ({' or '.join(values)})?",
         None if must_say_positive(label, values) else values[-1],
         lambda text: _one_of(text, values) if looks[label].distinct <= len(values) else text,
     )
@@ -79,7 +79,7 @@ def _answers(source: "Source", looks: Mapping[str, "ColumnLook"]) -> Answers:
     free = [column for column in free if column not in sensitive]
     task, time, by = _ask_tasks(looks, free, files)
     date_format = _ask_format(source, time) if time else None
-    delay, selective = _ask_outcomes(bool(time))
+    delay, selective = _ask_outcomes(by if time else None)
     id = _ask_id(looks, [c for c in free if c not in (task, time)], delay)
     gap = _ask(
         "6. How far may the groups' rates be apart (0.05: 5 points)?",
@@ -122,11 +122,11 @@ def _ask_tasks(
     return None, column, by
 
 
-def _ask_outcomes(timed: bool) -> tuple[int, bool]:
+def _ask_outcomes(period: str | None) -> tuple[int, bool]:
     """Ask when outcomes are known, and if that is after the decision, of whom."""
     delay = _ask(
-        "5. After how many tasks is an outcome known (0: some before)?",
-        "1" if timed else "0",
+        f"5. How many {period or 'task'}s later are outcomes known (0: some known beforehand)?",
+        "1" if period else "0",
         _count,
     )
     if not delay:
@@ -185,9 +185,12 @@ def _show_fitting(part: str, looks: Mapping[str, "ColumnLook"], free: Sequence[s
 def _ask(question: str, default: str | None, read: Callable[[str], Any]) -> Any:
     """Ask until the answer can be read."""
     while True:
-        text = typer.prompt(question, default=default, prompt_suffix=" ")
+        shown = default is not None
+        text = typer.prompt(question, default=default or "", show_default=shown, prompt_suffix=" ")
         try:
-            return read(str(text).strip())
+            if not text.strip():
+                raise FFMLError("nothing is suggested here: type an answer, please")
+            return read(text.strip())
         except FFMLError as error:
             typer.echo(f"   {error}")
 

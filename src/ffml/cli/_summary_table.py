@@ -15,7 +15,7 @@ from ffml.report.notes import learning_warning
 def show_now(console: Console, summary: dict[str, Any], due: str = "") -> None:
     """Print what happened in the newest round, and the past in three lines."""
     for line in now_lines(summary["answer"], due):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(console, line)
     _warn(console, summary)
 
 
@@ -33,7 +33,14 @@ def show_summary(console: Console, summary: dict[str, Any]) -> None:
 
 def _warn(console: Console, summary: dict[str, Any]) -> None:
     if warning := learning_warning(summary):
-        console.print(f"warning: {warning}", style="yellow", highlight=False, soft_wrap=True)
+        say(console, f"warning: {warning}", style="yellow")
+
+
+def say(console: Console, text: str, style: str | None = None) -> None:
+    """Print a sentence: between words at a terminal, as one line into a pipe."""
+    console.print(
+        text, style=style, highlight=False, markup=False, soft_wrap=not console.is_terminal
+    )
 
 
 def _rates(fact: dict[str, Any], favour: str) -> Table:

@@ -6,6 +6,7 @@ everybody's (§ 5-301: scoring rate).
 Names of cells are those of the public collection of published audits.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,10 @@ RULE = (
 )
 SMALL = 0.02  # a category with a smaller share of the people may be left out of the ratio
 TOTAL, UNKNOWN = "Total", "Missing/Unknown"
-_NAMES = {"sex": ("sex", "gender"), "race_ethnicity": ("race", "ethnicity", "race_ethnicity")}
+_NAMES = {
+    "sex": ("sex", "gender"),
+    "race_ethnicity": ("race", "ethnicity", "raceethnicity", "ethnicityrace", "raceorethnicity"),
+}
 _AUDIT = {
     "auditor": "Independent auditor",
     "audited_on": "Date of the bias audit",
@@ -43,12 +47,15 @@ def document(people: People, given: dict[str, str]) -> Document:
     known = {"start": people.start, "end": people.end} | given
     excluded = bool(given.get("justification"))
     tables = [_section(people, columns, analysis, excluded) for analysis in analyses]
+    fields = dict(_AUDIT)
+    if not excluded and not any(_small(people, columns, analysis) for analysis in analyses):
+        del fields["justification"]
     return Document(
         "ll144",
         "Tables for a bias audit under Local Law 144",
         RULE,
         (
-            Section("What was audited", _what(people, columns), (), asked(_AUDIT, known)),
+            Section("What was audited", _what(people, columns), (), asked(fields, known)),
             *tables,
             Section("What these tables are", _notes(people)),
             sign_off(given),
@@ -92,7 +99,7 @@ def _columns(people: People, given: dict[str, str]) -> dict[str, str]:
         own = given.get(option)
         if own is not None and own not in people.columns:
             raise FFMLError(f"no protected column '{own}'; there is {', '.join(people.columns)}")
-        usual = [name for name in people.columns if name.lower() in _NAMES[part]]
+        usual = [c for c in people.columns if re.sub(r"[^a-z]", "", c.lower()) in _NAMES[part]]
         if name := own or next(iter(usual), None):
             columns[part] = name
     if not columns:
@@ -120,8 +127,22 @@ def _what(people: People, columns: dict[str, str]) -> tuple[str, ...]:
     ]
     if not lacking:
         return (said,)
-    more = f"The rule also asks for tables by {lacking[0]} and by both; these data have none."
+    more = (
+        f"The rule also asks for tables by {lacking[0]} and by both. No column that is compared "
+        f"here ({', '.join(people.columns)}) was given as {lacking[0]}."
+    )
     return (said, more)
+
+
+def _small(people: People, columns: dict[str, str], analysis: Sequence[str]) -> bool:
+    """Tell whether a category has less than 2 % of the people of a table."""
+    cells, _ = people.cells([columns[part] for part in analysis])
+    return not all(_large_enough(cells))
+
+
+def _large_enough(cells: Sequence[Cell]) -> list[bool]:
+    total = sum(cell.people for cell in cells)
+    return [cell.people >= SMALL * total for cell in cells]
 
 
 def _section(
@@ -162,8 +183,7 @@ def impact_ratios(cells: Sequence[Cell], exclude_small: bool) -> list[float | No
     >>> impact_ratios(cells, exclude_small=False)
     [0.2, 0.4, 1.0]
     """
-    total = sum(cell.people for cell in cells)
-    kept = [not exclude_small or cell.people >= SMALL * total for cell in cells]
+    kept = [not exclude_small or large for large in _large_enough(cells)]
     highest = max((c.rate for c, one in zip(cells, kept, strict=True) if one), default=0.0)
     return [
         cell.rate / highest if one and highest else None

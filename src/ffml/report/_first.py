@@ -109,6 +109,24 @@ def _ends(interval: Mapping[str, Any], unit: str = "") -> str:
     return f" (of more people like these: {ends})"
 
 
+def other_name(run: RunView) -> str:
+    """Name a run beside this one by its method; the paper's is known by its paper."""
+    method = str(run.config.get("method"))
+    return "the paper’s FFML" if method == "ffml" else method
+
+
+def before_sentence(run: RunView) -> str:
+    """Say of which tasks everybody got the same decision since no label was known yet."""
+    decided = next(iter(run.counts.values())).sum((1, 2))  # (T, decision)
+    blind = (decided.min(1) == 0) & (run.rounds.numbers("n_support") == 0)
+    first = int(np.argmin(np.append(blind, False)))
+    if not first:
+        return ""
+    tasks = run.rounds.text("task")
+    until = f"In {tasks[0]}" if first == 1 else f"From {tasks[0]} to {tasks[first - 1]}"
+    return f"{until} everybody got the same decision: no label was known yet to learn from."
+
+
 def beside(run: RunView) -> dict[str, Any]:
     """Put rates, gap and accuracy beside those without fairness and those of the data."""
     answer, free = run.summary["answer"], run.summary.get("without_fairness")
@@ -127,7 +145,7 @@ def beside(run: RunView) -> dict[str, Any]:
         theirs = _numbers(
             _with_typical(other.summary["answer"]), other.counts[name].sum(0), compared
         )
-        columns[str(other.config.get("method"))] = theirs
+        columns[other_name(other).replace("the paper", "The paper", 1)] = theirs
     if not why_unmeasured(counts) and answer["labelled"]:
         columns["The data (labels)"] = _numbers(_of_labels(answer), _labels(counts), compared)
     decided = phrases.decided(answer["favourable"])

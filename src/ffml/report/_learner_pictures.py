@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ffml.base import SensitiveColumn
+from ffml.report._first import other_name
 from ffml.report._groups import calibration
 from ffml.report._view import RunView, Score
 from ffml.report.charts import Bars, Line, Point, bars_figure, line_figure, points_figure
@@ -24,7 +25,7 @@ def price_picture(run: RunView) -> str:
     for other in run.beside:
         theirs = other.summary["answer"]
         gap = _number((theirs["notions"][0]["fact"] or {}).get("gap"))
-        points.append(Point(f"{other.config.get('method')}", gap, _number(theirs["accuracy"])))
+        points.append(Point(other_name(other), gap, _number(theirs["accuracy"])))
     if sum(math.isfinite(one.x + one.y) for one in points) < 2:
         return ""
     return points_figure(

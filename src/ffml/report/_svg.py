@@ -9,6 +9,7 @@ from typing import NamedTuple
 UNDEFINED = "–"
 MOST_ROWS = 400  # of a chart's table; the files of a run have all
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 440, 260, 42, 8, 8, 48
+SLANT = 24  # of BOTTOM, what only long names need
 FOOT = 24  # below a chart of rows
 _COLOURS = 7
 _DASHES = ("", "6 3", "2 2.5", "8 3 2 3")
@@ -189,13 +190,18 @@ def place_names(xs: Sequence[float], places: Sequence[str]) -> str:
     step = next((last // k for k in (5, 4, 6, 3) if last % k == 0), -(-last // (_MOST_NAMES - 1)))
     shown = range(0, len(places), step)
     y = HEIGHT - BOTTOM + 16
-    if all(len(places[i]) <= 8 for i in shown):
+    if fit_flat(places):
         return "".join(text(xs[i], y, places[i], "mid") for i in shown)
     return "".join(
         f'<text class="end" transform="translate({xs[i] + 4:.1f} {y}) rotate(-25)">'
         f"{escape(shortened(places[i], 10 if i == 0 else _LONGEST_NAME))}</text>"
         for i in shown
     )
+
+
+def fit_flat(places: Sequence[str]) -> bool:
+    """Tell whether names along the axis are short enough to stand side by side."""
+    return all(len(name) <= 8 for name in places)
 
 
 def row_name(name: str, y: float, left: int) -> str:

@@ -144,7 +144,7 @@ def _constant(answer: Mapping[str, Any]) -> str:
     which = favour if answer["label_share"] > 0.5 else f"not {favour}"
     return (
         f" One decision for everybody ({which}) would be right more often: accuracy {best:.3f};"
-        " `--threshold accuracy` asks for the fewest errors."
+        " --threshold accuracy asks for the fewest errors."
     )
 
 

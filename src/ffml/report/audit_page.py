@@ -11,7 +11,7 @@ from ffml.report._research import gap_row
 from ffml.report.answer import labels_sentence
 from ffml.report.numbers import counted, listed
 from ffml.report.page import fill
-from ffml.report.pictures import evidence_pictures, rate_pictures
+from ffml.report.pictures import evidence_pictures, headline_first, rate_pictures
 from ffml.store.durable import write_atomically
 
 
@@ -26,7 +26,8 @@ def _context(audit: Audit) -> dict[str, Any]:
     from ffml import __version__
 
     decisions = audit.decisions
-    people = decisions.counts, decisions.columns, decisions.tasks
+    columns = headline_first(decisions.columns, audit.answer)
+    people = decisions.counts, columns, decisions.tasks
     return {
         "title": f"Decisions in {PurePath(decisions.name).name or decisions.name}",
         "date": "",

@@ -136,7 +136,8 @@ def line_figure(
         legend.append((_svg.patch("allowed"), "allowed"))
     head = [axis.capitalize(), *(line.name for line in lines)]
     label = f"{title}, by {axis}. {_ends_in_words(lines, places, write)}"
-    return _svg.figure(key, title, caption, parts, label, legend, head, table)
+    height = HEIGHT - _svg.SLANT if _svg.fit_flat(places) else HEIGHT
+    return _svg.figure(key, title, caption, parts, label, legend, head, table, height)
 
 
 def forest_figure(

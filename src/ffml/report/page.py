@@ -55,6 +55,7 @@ def _context(run: RunView) -> dict[str, Any]:
         "rounds_planned": planned_rounds(config),
         "verdicts": _first.verdicts(run),
         "outcome": words.outcome_sentence(said, run.summary.get("without_fairness")),
+        "before": _first.before_sentence(run),
         "unknown": words.unknown_sentence(said),
         "beside": _first.beside(run),
         "more": _more(run),
@@ -67,6 +68,7 @@ def _context(run: RunView) -> dict[str, Any]:
         "research": _research.research_pictures(run),
         "constraint_totals": _research.constraint_totals(run),
         "settings": _settings(run),
+        "all_settings": list(_facts.setting_facts(run).items()),
     }
 
 
@@ -86,7 +88,8 @@ def _more(run: RunView) -> list[str]:
 
 def _drawn(run: RunView) -> dict[str, Any]:
     """Draw what everybody should see, with a sentence or two beside."""
-    summary, columns, tables = run.summary, run.columns, run.counts
+    summary, tables = run.summary, run.counts
+    columns = pictures.headline_first(run.columns, summary["answer"])
     favourable, tasks = summary["answer"]["favourable"], run.rounds.text("task")
     asked = asked_in(run.config)
     ends = pictures.rate_ends(*(counts for _, counts in _compared(run, columns[0])))
@@ -123,7 +126,7 @@ def _drawn(run: RunView) -> dict[str, Any]:
 def _compared(run: RunView, column: SensitiveColumn) -> list[tuple[str, np.ndarray]]:
     """Return the counts of a column: this run's, without fairness, and of the runs beside it."""
     free = [("without fairness", run.without[column.name])] if column.name in run.without else []
-    others = [(str(o.config.get("method")), o.counts[column.name]) for o in run.beside]
+    others = [(_first.other_name(o), o.counts[column.name]) for o in run.beside]
     return [("this run", run.counts[column.name]), *free, *others]
 
 
@@ -146,7 +149,12 @@ def _side_by_side(
 def _others(run: RunView) -> list[str]:
     """Name all that is drawn side by side."""
     free = ["the same without fairness"] if run.without else []
-    return ["this run", *free, *(f"the method {o.config.get('method')}" for o in run.beside)]
+    return ["this run", *free, *map(_called, run.beside)]
+
+
+def _called(other: RunView) -> str:
+    name = _first.other_name(other)
+    return name if " " in name else f"the method {name}"
 
 
 def _against_the_odds(run: RunView) -> list[str]:
@@ -180,7 +188,6 @@ def _settings(run: RunView) -> list[dict[str, Any]]:
         "Data": _facts.data_facts(run),
         "Recipe, and what preset or command have set": _facts.recipe_facts(run),
         "Run": _facts.run_facts(run),
-        "All settings": _facts.setting_facts(run),
     }
     return [
         {"title": title, "entries": list(facts.items())} for title, facts in parts.items() if facts

@@ -35,6 +35,14 @@ def decision_pictures(record: RunRecord, shown: slice = slice(None)) -> Sequence
     ]
 
 
+def headline_first(
+    columns: Sequence[SensitiveColumn], answer: Mapping[str, Any]
+) -> list[SensitiveColumn]:
+    """Put the column first that the answer names: the first picture is of what was said."""
+    fact = answer["notions"][0]["fact"] if answer["notions"] else None
+    return sorted(columns, key=lambda one: fact is not None and one.name != fact["column"])
+
+
 def rate_pictures(
     tables: Tables,
     columns: Sequence[SensitiveColumn],

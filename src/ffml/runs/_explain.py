@@ -55,7 +55,7 @@ class Explanation(NamedTuple):
     typical_score: float
     fairness: float  # what fairness added to it
     reasons: tuple[Reason, ...]  # the largest effect first
-    note: str  # if the rule that decided cannot be found again
+    note: str  # if the state that decided is not kept
 
     def lines(self, most: int | None = None) -> list[str]:
         """Say it in words, with so many reasons."""
@@ -125,7 +125,7 @@ def _decision(run: "Run", id: str, task: str | None) -> dict[str, Any]:
     rows = [row for row in rows if task in (None, row["task"])]
     if not rows:
         where = f" in task '{task}'" if task else ""
-        raise FFMLError(f"nobody with id '{id}' was decided about{where}; see Run.decisions")
+        raise FFMLError(f"nobody with id '{id}' was decided about{where}; ids are {_ids(run)}")
     if len(rows) > 1:
         names = ", ".join(row["task"] for row in rows)
         raise FFMLError(f"'{id}' was decided about in {names}; say which (--task)")
@@ -154,12 +154,17 @@ def _scorer(run: "Run", kept: Mapping[str, Any]) -> Scorer:
     return Scorer(scorer.model, rule)
 
 
+def _ids(run: "Run") -> str:
+    column = (run.config["data"].get("roles") or {}).get("id")
+    return f"those of column '{column}'" if column else "in the view people of the ledger"
+
+
 def _features(run: "Run", scorer: Scorer, id: str, x: np.ndarray, person: Any) -> np.ndarray:
     if person is None:
         if not len(x):
             raise FFMLError(
                 f"the ledger keeps no features of '{id}'; give the row (--person FILE), or keep "
-                "features from the start of a run (--keep-features)"
+                "features from the start (ffml run --keep-features)"
             )
         return x
     source, model = open_data(person), scorer.model
@@ -223,8 +228,9 @@ def _note(kept: Mapping[str, Any], scorer: Scorer, p: float) -> str:
     if abs(p - kept["probability"]) < SAME:
         return ""
     return (
-        f"The rule that decided (of version {kept['version']}) cannot be found again; the reasons "
-        f"are of the standing rule of version {scorer.model.version}, which says {p:.3f}."
+        f"The state that decided (version {kept['version']}, adapted to its task) is not kept; the "
+        f"reasons are those of version {scorer.model.version} for somebody who comes alone, with "
+        f"probability {p:.3f}."
     )
 
 

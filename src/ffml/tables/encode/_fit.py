@@ -1,6 +1,7 @@
 """Learning what a column is, one batch of rows at a time, within bounded memory."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -113,7 +114,7 @@ class ColumnFit:
         if self.encoder is not None:
             return self.encoder
         if self.holds_numbers is None:
-            raise FFMLError(f"column {self.name!r} holds no values; drop it (--drop {self.name})")
+            raise FFMLError(f"column {self.name!r} holds no values; {self._drop}")
         if self.holds_numbers:
             return fit_numeric(self.name, (np.concatenate(pieces) for pieces in tasks))
         self._refuse_suspects()
@@ -121,13 +122,17 @@ class ColumnFit:
         categories = first_categories(map(_counts, tasks)) if many else sorted(self._texts)
         return Categorical(self.name, (*categories, *((None,) if self._missing else ())), many)
 
+    @property
+    def _drop(self) -> str:
+        return f"drop it (--drop {shlex.quote(self.name)})"
+
     def _refuse_kind(self, kind: pa.DataType) -> None:
         if is_number(kind) or is_text(kind):
             return
         what = "dates or times" if is_time(kind) else f"values of the nested or raw type {kind}"
         raise FFMLError(
-            f"column {self.name!r} holds {what}, which cannot be a feature; drop it "
-            f"(--drop {self.name}) or turn it into numbers or texts"
+            f"column {self.name!r} holds {what}, which cannot be a feature; {self._drop} "
+            "or turn it into numbers or texts"
         )
 
     def _are_dates(self) -> bool:
@@ -151,23 +156,22 @@ class ColumnFit:
                 "correct what is no number, or leave it empty",
                 no_number,
             )
-        drop = f"drop it (--drop {self.name})"
         examples = ", ".join(repr(text) for text in sorted(self._distinct)[:3])
         if quantities and self._are_dates():
             raise FFMLError(
                 f"column {self.name!r} holds dates or times ({examples}, ...), which are no inputs;"
-                f" {drop}, or make numbers of them, such as years of age"
+                f" {self._drop}, or make numbers of them, such as years of age"
             )
         if quantities:
             raise FFMLError(
                 f"column {self.name!r} holds dates, times or numbers in a form that is not read "
-                f"({examples}, ...); {drop}, or write its numbers with a decimal point"
+                f"({examples}, ...); {self._drop}, or write its numbers with a decimal point"
             )
         if len(self._distinct) > NEARLY_ALL * self._looked_at:
             raise FFMLError(
                 f"column {self.name!r} has a different text in nearly every row ({examples}, "
-                f"...), like an id; {drop}, name it as the id of the rows (--set "
-                f"data.id={self.name}), or group its values"
+                f"...), like an id; {self._drop}, name it as the id of the rows (--set "
+                f"{shlex.quote('data.id=' + self.name)}), or group its values"
             )
 
     def _refuse_both(self) -> None:

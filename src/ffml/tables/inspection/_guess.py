@@ -1,6 +1,7 @@
 """Which columns are label, sensitive and task, where the first rows leave no doubt."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -17,7 +18,7 @@ MAX_VALUES = 5
 LABELS = ("label", "labels", "target", "y", "ytrue", "outcome", "class", "response", "decision")
 SENSITIVE = (
     *("sex", "gender", "race", "ethnicity", "ethnicgroup", "religion", "nationality"),
-    *("disability", "disabled", "agegroup", "ageband"),
+    *("raceethnicity", "ethnicorigin", "disability", "disabled", "agegroup", "ageband"),
 )
 TASKS = ("task", "taskid", "taskname", "tasks", "domain", "site", "period", "wave", "region")
 MAX_SHOWN = 12
@@ -132,7 +133,7 @@ def guess_roles(
     if task is None:
         times = [c for c in free if looks[c].unit]
         by = " --by month" if times and looks[times[0]].unit == "day" else ""
-        other = f"--time {times[0]}{by}" if times else ""
+        other = f"--time {shlex.quote(times[0])}{by}" if times else ""
         task = fill("task", "the task (which rows belong together)", other)
     if questions and [q.part for q in questions] != ["positive"]:  # that one is asked for later
         raise FFMLError(_asked(questions))

@@ -83,25 +83,26 @@ def likely_mistakes(sample: Sample, schema: Schema, columns: Iterable[Column]) -
     labelled = sample.y >= 0
     for column in columns:
         name, block = column.name, sample.x[:, column.features]
+        quoted = shlex.quote(name)
         if area := _tells(block[labelled], sample.y[labelled]):
             yield (
                 f"feature {name!r} alone tells the label almost perfectly (AUC {area:.3f}): is it "
-                f"known before the decision? If not, drop it (--drop {name})"
+                f"known before the decision? If not, drop it (--drop {quoted})"
             )
         for contrast, members in zip(schema.contrasts, sample.memberships.T, strict=True):
             if area := _tells(block, members):
                 yield (
                     f"feature {name!r} tells {contrast} almost perfectly (AUC {area:.3f}): is it "
-                    f"the sensitive column under another name? If so, drop it (--drop {name})"
+                    f"the sensitive column under another name? If so, drop it (--drop {quoted})"
                 )
                 break
         if column.encoder and (problem := _idle(block)):
-            yield f"feature {name!r} {problem}; drop it (--drop {name})"
+            yield f"feature {name!r} {problem}; drop it (--drop {quoted})"
         others = isinstance(column.encoder, Categorical) and column.encoder.other
         if others and block[:, -1].mean() > MOST:
             yield (
                 f"feature {name!r} has so many values that most rows count as {OTHER}; group its "
-                f"values, or drop it if it is an id (--drop {name})"
+                f"values, or drop it if it is an id (--drop {quoted})"
             )
 
 
