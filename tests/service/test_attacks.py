@@ -266,6 +266,15 @@ def test_many_at_once_get_their_own_decisions(folder):
     assert here.verify().sound
 
 
+def test_who_asks_for_another_protocol_is_answered_by_this_one(folder, caplog, monkeypatch):
+    with serving(create_app({"loans": str(folder)})) as at:
+        monkeypatch.setattr(logging.getLogger("uvicorn"), "propagate", True)
+        for protocol in (b"websocket", b"h2c"):
+            line = b"GET /v2 HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, close\r\n"
+            assert b" 200 " in raw(at, line + b"upgrade: " + protocol + b"\r\n\r\n")[:20]
+    assert not [one for one in caplog.records if one.name.startswith("uvicorn")]
+
+
 def test_a_slash_too_many_leads_nowhere(client):
     """A redirect would name the host that who asks has made up."""
     for path in ("/runs/loans/rounds/", "/runs/loans//rounds", "/page/"):

@@ -24,7 +24,8 @@ def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
     """Return the answer so far, and that of each period.
 
     A period is a task, from ``start`` to ``end`` as `/rounds` names them; or, with ``by`` of an
-    hour, day, month or year, the time at which people were decided about, in UTC.
+    hour, day, month or year, the time at which people were decided about, in UTC. Without ``start``
+    the newest periods are shown.
     """
     by = asked.get("by", "task")
     if by not in ("task", *TIMES):
@@ -34,13 +35,17 @@ def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
         names, tables, people, evidence = (
             _by_task(record, asked) if by == "task" else _by_time(run, asked)
         )
-    if len(names) > MOST_PERIODS:
-        raise FFMLError(f"{len(names)} periods are too many; ask for at most {MOST_PERIODS}")
+    if len(names) > MOST_PERIODS and "start" in asked:
+        raise FFMLError(
+            f"{len(names):,} periods are too many; let start and end have at most {MOST_PERIODS} "
+            "between them, or ask by a longer time"
+        )
+    first = max(len(names) - MOST_PERIODS, 0)
     bounds = record.asked or [(notion, None) for notion in record.config["notions"]]
     periods = [
         _period(name, {c: t[[at]] for c, t in tables.items()}, people[[at]], record.columns, bounds)
         | ({"evidence": evidence[at]} if evidence else {})
-        for at, name in enumerate(names)
+        for at, name in enumerate(names[first:], first)
     ]
     return {"words": list(sentences(whole)), "answer": whole, "by": by, "periods": periods}
 

@@ -20,10 +20,11 @@ from ffml.service._alarms import Alarms
 from ffml.service._endpoints import ENDPOINTS, Endpoint
 from ffml.service._guard import Limits, Rates, admit, allowed, problem
 from ffml.service._metrics import Meter, exposition, run_samples
-from ffml.service._openapi import ALIVE, document
+from ffml.service._openapi import ALIVE, READY, document
 from ffml.service._page import PAGES, Streams
 from ffml.service._served import Served
 from ffml.service._watch import Watch
+from ffml.store import Away
 
 __all__ = ["Limits", "create_app"]
 
@@ -62,6 +63,7 @@ def create_app(
     routes = [
         *(Route(one.path, _answer(one), methods=[one.method]) for one in ENDPOINTS),
         *(Route(path, _constant(value)) for path, (value, _) in ALIVE.items()),
+        Route(READY, _ready),
         Route("/openapi.json", _described),
         *(Route(path, page) for path, page in PAGES.items()),
         Route("/metrics", _metrics(meter)),
@@ -114,6 +116,17 @@ def _metrics(meter: Meter) -> Answer:
 async def _described(request: Request) -> Response:
     """Describe the runs of which who asks has a token."""
     return JSONResponse(document({one.name: one.columns for one in await allowed(request, "")}))
+
+
+async def _ready(request: Request) -> Response:
+    """Say that all runs can be asked, as the protocol wants it; look once a second."""
+    try:
+        for served in request.app.state.runs.values():
+            await served.tokens()
+    except Away:
+        words = "the database of a run is away; ask again"
+        raise HTTPException(503, words, {"Retry-After": "5"}) from None
+    return JSONResponse({"ready": True})
 
 
 def _constant(value: dict[str, Any]) -> Answer:
