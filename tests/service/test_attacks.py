@@ -15,8 +15,11 @@ from urllib.parse import urlsplit
 from hostile import hostile_run
 from loaned import GOOD, persons, serving, written
 from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
 import ffml
+from ffml.base import FFMLError
+from ffml.cli import app as cli
 from ffml.service import _protocol, tokens
 from ffml.service.app import Limits, create_app
 from ffml.service.tokens import make_token
@@ -149,6 +152,31 @@ def test_a_token_that_was_removed_is_worthless_within_a_second(folder, monkeypat
         time.sleep(1.05)
         assert client.get("/runs/loans/rounds", headers=headers).status_code == 401
     run.close()
+
+
+def test_a_service_that_others_reach_is_closed_once_its_last_token_is_removed(folder, monkeypatch):
+    """Anybody can call himself localhost."""
+    run = ffml.open(folder)
+    make_token(run.store, "one", ["admin"])
+    asked = {}
+
+    def made(**given):
+        asked.update(given)
+        raise FFMLError("made")
+
+    monkeypatch.setattr("ffml.service.app.create_app", made)
+    for host, local in (("0.0.0.0", False), ("127.0.0.1", True)):
+        CliRunner().invoke(cli, ["serve", str(folder), "--host", host])
+        assert asked["local"] is local
+    tokens.remove_token(run.store, "one")
+    run.close()
+    with TestClient(create_app({"loans": str(folder)}, local=False), "http://localhost") as client:
+        for path in ("rounds", "columns", "page/parts"):
+            said = client.get(f"/runs/loans/{path}")
+            assert said.status_code == 401 and "no token" in said.json()["error"]
+        assert client.post("/runs/loans/forget", json={"id": "1-1"}).status_code == 401
+        for path in ("/metrics", "/openapi.json", "/page/runs"):
+            assert client.get(path).status_code == 401
 
 
 def test_replayed_requests_change_nothing(folder, client):

@@ -98,6 +98,12 @@ def test_tables_of_every_kind_are_read_as_a_run_reads_them(first, folder, tmp_pa
     here.close()
 
 
+def test_a_run_whose_name_is_written_as_in_a_browser_s_address(folder):
+    with serving(create_app({"ä & b": str(folder)})) as at:
+        for name in ("ä & b", "%C3%A4%20%26%20b", "ä%20&%20b"):
+            assert ffml.open(f"{at}/runs/{name}").rounds.task.tolist() == ["2024-01", "2024-02"]
+
+
 @pytest.mark.parametrize("bad", ["http://h", "http://h/loans", "http://me@h/runs/loans", "http://"])
 def test_an_address_that_is_no_run_s_is_refused(bad):
     with pytest.raises(FFMLError, match="is at http://host:port/runs/NAME"):

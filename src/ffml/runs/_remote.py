@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from ffml.audit.gate import Finding
 from ffml.base import FFMLError
@@ -40,7 +40,7 @@ class RemoteRun(Run):
         root, _, name = parts.path.rpartition("/")
         if not name or not root.endswith("/runs") or parts.query or parts.username:
             raise FFMLError("a run over HTTP is at http://host:port/runs/NAME; a token goes apart")
-        self.address = f"{parts.scheme}://{parts.netloc}{root}/{quote(name)}"
+        self.address = f"{parts.scheme}://{parts.netloc}{root}/{quote(unquote(name), safe='')}"
         self._token = token or os.environ.get(TOKEN)
         self._session, self._scorers = None, {}
 

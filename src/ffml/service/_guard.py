@@ -94,6 +94,8 @@ async def allowed(request: Request, scope: str = "read") -> list["Served"]:
 async def authorise(request: Request, served: "Served", scope: str) -> str:
     """Return the name of who asks; refuse who may not."""
     rows = await served.tokens()
+    if not rows and not request.app.state.local:  # its last token was removed
+        raise HTTPException(401, "this run has no token, so nobody may ask; see 'ffml token'")
     if not rows:  # served on loopback only: no other site's page may ask through a browser
         host = request.headers.get("host", "")
         if host.rpartition(":")[0] not in LOCAL and host not in LOCAL:

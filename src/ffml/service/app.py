@@ -36,6 +36,7 @@ def create_app(
     limits: Limits | None = None,
     promote: str | None = None,
     webhook: str | None = None,
+    local: bool = True,
 ) -> Starlette:
     """Make the application.
 
@@ -45,6 +46,7 @@ def create_app(
         promote: the rule by which versions come to decide, see `ffml.Run.promote_by`; None leaves
             the rule of each run.
         webhook: an address that is told of alarms.
+        local: only this machine can reach the service, and may ask about a run without tokens.
     """
     limits, meter = limits or Limits(), Meter()
     served = {name: Served(name, at, promote) for name, at in runs.items()}
@@ -76,7 +78,7 @@ def create_app(
         exception_handlers={HTTPException: problem, FFMLError: problem},
     )
     app.state.runs, app.state.limits, app.state.rates = served, limits, Rates(limits.rate)
-    app.state.streams = Streams()
+    app.state.streams, app.state.local = Streams(), local
     app.router.redirect_slashes = False  # it would lead to whatever host who asks has named
     return app
 
