@@ -6,10 +6,12 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 from lives import labels, month, unlabelled
-from loaned import serving
+from loaned import serving, written
+from typer.testing import CliRunner
 
 import ffml
 from ffml.base import FFMLError
+from ffml.cli import app as cli
 from ffml.service.app import create_app
 from ffml.service.tokens import make_token
 from ffml.store.copying import copy_ledger
@@ -96,6 +98,20 @@ def test_tables_of_every_kind_are_read_as_a_run_reads_them(first, folder, tmp_pa
                 one.forget("2-2", ["2024-01", "nowhere"])
             assert one.forget("2-2", ["2024-02", "nowhere"]) == 1
     here.close()
+
+
+def test_commands_that_need_the_ledger_do_nothing_over_http(folder, tmp_path):
+    unlabelled(9, 3).to_csv(tmp_path / "people.csv", index=False)
+    before = written(folder)
+    with serving(create_app({"loans": str(folder)})) as at:
+        address = f"{at}/runs/loans"
+        for command in (["decide", address, f"{tmp_path}/people.csv"], ["promote", address]):
+            said = CliRunner().invoke(cli, command).exception
+            assert isinstance(said, FFMLError) and "over HTTP, which cannot do that" in str(said)
+        assert written(folder) == before
+        here, there = (CliRunner().invoke(cli, ["check", one]) for one in (str(folder), address))
+        assert (there.exit_code, there.output) == (here.exit_code, here.output)
+        assert 0.0 in [one.limit for one in ffml.open(address).check(max_gap=0)]
 
 
 def test_a_run_whose_name_is_written_as_in_a_browser_s_address(folder):

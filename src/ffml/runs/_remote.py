@@ -75,7 +75,7 @@ class RemoteRun(Run):
 
     def check(self, **limits: Any) -> list[Finding]:
         """Compare everybody decided about with limits, see `ffml.audit.gate.check`."""
-        asked = {name: value for name, value in limits.items() if value is not None}
+        asked = {n: v for n, v in limits.items() if v is not None and v is not False}
         said = self._ask(f"check?{urlencode(asked)}")
         return [Finding(**one) for one in said["findings"]]
 
