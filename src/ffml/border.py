@@ -95,6 +95,8 @@ def public_address(url: str) -> str:
 
     >>> public_address("postgresql://ann:secret@db.example.org:5433/people?sslmode=require&run=may")
     'postgresql://db.example.org:5433/people?run=may'
+    >>> public_address("https://ann:secret@ffml.example.org/runs/loans")
+    'https://ffml.example.org/runs/loans'
     """
     if url.startswith("sqlite:"):
         return url
@@ -109,7 +111,8 @@ def public_address(url: str) -> str:
         return "postgresql://..."
     run = parse_qs(parts.query).get("run", [""])[-1]
     suffix = f"?run={run}" if re.fullmatch(r"\w+", run) else ""
-    return f"postgresql://{host}{port}{parts.path}{suffix}"
+    scheme = parts.scheme if parts.scheme in ("http", "https") else "postgresql"
+    return f"{scheme}://{host}{port}{parts.path}{suffix}"
 
 
 def cannot_connect(url: str, error: Exception) -> FFMLError:

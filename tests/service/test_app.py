@@ -7,11 +7,12 @@ import sqlite3
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from lives import labels
+from lives import ask, labels
 from loaned import GOOD, persons, written
 from starlette.testclient import TestClient
 
 import ffml
+from ffml.service import _fairness
 from ffml.service.app import Limits, create_app
 from ffml.service.tokens import make_token
 from ffml.store import Away
@@ -54,6 +55,69 @@ def test_labels_by_the_number_of_a_decision(client):
     assert client.post("/runs/loans/labels", json={"labels": rows}).json()["new"] == 3
     mixed = {"labels": [rows[0], {"id": "9-1", "label": "yes"}]}
     assert client.post("/runs/loans/labels", json=mixed).status_code == 400
+    both = {"labels": [rows[0] | {"id": "9-1", "label": "no"}]}  # of another person
+    refused = client.post("/runs/loans/labels", json=both)
+    assert refused.status_code == 400 and "give one" in refused.json()["error"]
+
+
+def test_a_label_finds_a_person_whatever_json_made_of_the_id(client):
+    for given, id in ((7, "7"), (7.0, "7"), (2.5, "2.5"), (True, "true"), (10**17, "1" + 17 * "0")):
+        person = {"person": GOOD | {"person": given}, "task": f"of {given!r}"}
+        assert client.post("/runs/loans/decide", json=person).json()["id"] == id
+        row = {"id": given, "label": "yes", "task": f"of {given!r}"}
+        assert client.post("/runs/loans/labels", json={"labels": [row]}).json()["new"] == 1
+
+
+def test_white_space_around_the_name_of_a_task_does_not_count(client):
+    client.post("/runs/loans/decide", json={"person": GOOD, "task": " counter "})
+    said = client.post("/runs/loans/decide", json={"person": GOOD, "task": "counter"}).json()
+    assert said["task"] == "counter"
+    rows = [{"id": GOOD["person"], "label": "yes", "task": "counter\t"}]
+    assert client.post("/runs/loans/labels", json={"labels": rows}).json()["new"] == 1
+    blank = client.post("/runs/loans/decide", json={"person": GOOD, "task": " "})
+    assert blank.status_code == 400 and "task is a text" in blank.json()["error"]
+
+
+def test_the_newest_of_many_periods_are_shown(folder, client, monkeypatch):
+    monkeypatch.setattr(_fairness, "MOST_PERIODS", 2)
+    run = ffml.open(folder, write=False)
+    for number in range(3):
+        client.post("/runs/loans/decide", json={"person": GOOD, "task": f"site {number}"})
+    tasks = run.store.tasks()
+    whole = client.get("/runs/loans/fairness").json()
+    assert [one["period"] for one in whole["periods"]] == tasks[-2:]
+    assert all("evidence" in one for one in whole["periods"])
+    for period, task in zip(whole["periods"], tasks[-2:], strict=True):
+        [(n,)] = ask(folder, f"select count(*) from people where task = '{task}'")
+        assert period["people"] == n
+    until = client.get("/runs/loans/fairness", params={"end": "site 1"}).json()
+    assert [one["period"] for one in until["periods"]] == tasks[-3:-1]
+    said = client.get("/runs/loans/fairness", params={"start": tasks[0]})
+    assert said.status_code == 400 and "start and end" in said.json()["error"]
+
+
+def test_a_refusal_is_short_and_ends_with_the_remedy(client):
+    client.post("/runs/loans/decide", json={"person": GOOD, "task": "counter"})
+    for body in (
+        {"id": 90_000 * "x", "label": "yes"},
+        {"id": GOOD["person"], "label": "yes", "task": 90_000 * "x"},
+        {"id": GOOD["person"], "label": 90_000 * "x"},
+    ):
+        said = client.post("/runs/loans/labels", json={"labels": [body]})
+        assert said.status_code == 400 and len(said.content) < 1000
+    assert said.json()["error"].endswith("write it so, or leave that row out")
+
+
+def test_somebody_is_forgotten_in_several_tasks_at_once_or_in_none(folder, client):
+    for task in ("a", "b", "c"):
+        client.post("/runs/loans/decide", json={"person": GOOD, "task": task})
+    client.post("/runs/loans/versions/newest/promote")
+    for wrong in ([], [7], 7, {"a": 1}, [["a"]]):
+        said = client.post("/runs/loans/forget", json={"id": GOOD["person"], "task": wrong})
+        assert said.status_code == 400 and "task is a text or a list" in said.json()["error"]
+    said = client.post("/runs/loans/forget", json={"id": GOOD["person"], "task": ["a", "c"]})
+    assert said.json() == {"forgotten": 2}
+    assert ask(folder, "select task from people where id = 'x1'") == [("b",)]
 
 
 def test_a_decision_says_what_it_follows_from(folder, client):
@@ -309,8 +373,14 @@ def test_a_run_whose_database_is_away_takes_no_other_with_it(folder, tmp_path):
     async def away():
         raise Away("no server answers there")
 
+    with TestClient(app, "http://localhost") as client:
+        assert client.get("/v2/health/ready").json() == {"ready": True}
+    app = create_app({"loans": str(folder), "cards": str(tmp_path / "cards")})
     app.state.runs["cards"].tokens = away
     with TestClient(app, "http://localhost") as client:
+        said = client.get("/v2/health/ready")  # the protocol's word for: all models can be asked
+        assert said.status_code == 503 and said.headers["retry-after"]
+        assert client.get("/v2/health/live").status_code == 200
         text = client.get("/metrics").text
         assert 'run="loans"' in text and 'run="cards"' not in text
         assert "loans" in client.get("/page/runs").text

@@ -15,8 +15,11 @@ from urllib.parse import urlsplit
 from hostile import hostile_run
 from loaned import GOOD, persons, serving, written
 from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
 import ffml
+from ffml.base import FFMLError
+from ffml.cli import app as cli
 from ffml.service import _protocol, tokens
 from ffml.service.app import Limits, create_app
 from ffml.service.tokens import make_token
@@ -151,6 +154,31 @@ def test_a_token_that_was_removed_is_worthless_within_a_second(folder, monkeypat
     run.close()
 
 
+def test_a_service_that_others_reach_is_closed_once_its_last_token_is_removed(folder, monkeypatch):
+    """Anybody can call himself localhost."""
+    run = ffml.open(folder)
+    make_token(run.store, "one", ["admin"])
+    asked = {}
+
+    def made(**given):
+        asked.update(given)
+        raise FFMLError("made")
+
+    monkeypatch.setattr("ffml.service.app.create_app", made)
+    for host, local in (("0.0.0.0", False), ("127.0.0.1", True)):
+        CliRunner().invoke(cli, ["serve", str(folder), "--host", host])
+        assert asked["local"] is local
+    tokens.remove_token(run.store, "one")
+    run.close()
+    with TestClient(create_app({"loans": str(folder)}, local=False), "http://localhost") as client:
+        for path in ("rounds", "columns", "page/parts"):
+            said = client.get(f"/runs/loans/{path}")
+            assert said.status_code == 401 and "no token" in said.json()["error"]
+        assert client.post("/runs/loans/forget", json={"id": "1-1"}).status_code == 401
+        for path in ("/metrics", "/openapi.json", "/page/runs"):
+            assert client.get(path).status_code == 401
+
+
 def test_replayed_requests_change_nothing(folder, client):
     body, key = {"people": persons(3), "task": "counter"}, {"Idempotency-Key": "k"}
     first = client.post("/runs/loans/decide", json=body, headers=key)
@@ -264,6 +292,15 @@ def test_many_at_once_get_their_own_decisions(folder):
     here = ffml.open(folder, write=False)
     assert len(here.store.decisions(ids=[one["person"] for one in people])["id"]) == 40
     assert here.verify().sound
+
+
+def test_who_asks_for_another_protocol_is_answered_by_this_one(folder, caplog, monkeypatch):
+    with serving(create_app({"loans": str(folder)})) as at:
+        monkeypatch.setattr(logging.getLogger("uvicorn"), "propagate", True)
+        for protocol in (b"websocket", b"h2c"):
+            line = b"GET /v2 HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, close\r\n"
+            assert b" 200 " in raw(at, line + b"upgrade: " + protocol + b"\r\n\r\n")[:20]
+    assert not [one for one in caplog.records if one.name.startswith("uvicorn")]
 
 
 def test_a_slash_too_many_leads_nowhere(client):

@@ -4,25 +4,30 @@ import asyncio
 import datetime
 import html
 import json
+import logging
+import socket
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from html.parser import HTMLParser
 from importlib import resources
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 from hostile import HOSTILE, hostile_run
 from lives import ask, begun, labels, live, unlabelled
+from loaned import serving
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 import ffml
 from ffml.service import _page
 from ffml.service._look import NOBODY
-from ffml.service._page import FILES, TEMPLATES
+from ffml.service._page import FILES, MOST_STREAMS, TEMPLATES
 from ffml.service.app import create_app
 from ffml.service.tokens import make_token
-from ffml.store import Store
+from ffml.store import Away, Store
 from ffml.store.copying import copy_ledger
 
 PARTS = "/runs/loans/page/parts"
@@ -291,20 +296,46 @@ def test_a_stream_tells_each_change_once_and_ends_when_told(monkeypatch):
     monkeypatch.setattr(_page, "STILL_THERE", 0.0)
     streams, states, heard = _page.Streams(most=1), ["a", "a", "b"], []
 
+    async def hear(message):
+        text = message.get("body", b"").decode()
+        heard.extend([text] if text else [])
+        if message["type"] == "http.response.start":  # counted before the first event
+            with pytest.raises(HTTPException):
+                streams.response(lambda: "", lambda: 1.0)
+        if '"b"' in text:
+            streams.close()
+
     async def listen():
         response = streams.response(lambda: states.pop(0) if states else "b", lambda: 1.0)
-        async for text in response.body_iterator:
-            heard.append(text)
-            if streams.open == 1:
-                with pytest.raises(HTTPException):
-                    streams.response(lambda: "", lambda: 1.0)
-            if '"b"' in text:
-                streams.close()
+        await response({"type": "http", "asgi": {"spec_version": "2.4"}}, None, hear)
 
     monkeypatch.setattr(streams, "_wait", lambda seconds: asyncio.sleep(0.01))
     asyncio.run(asyncio.wait_for(listen(), 10))
     assert heard == ['data: "a"\n\n', ": still there\n\n", 'data: "b"\n\n']
     assert streams.open == 0
+
+
+def test_a_crowd_at_once_gets_no_more_streams_than_there_may_be(folder):
+    with serving(create_app({"loans": str(folder)})) as at:
+        where, ends = urlsplit(at), []
+        for _ in range(MOST_STREAMS + 8):
+            ends.append(socket.create_connection((where.hostname, where.port), 30))
+            ends[-1].sendall(b"GET /runs/loans/page/changes HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        codes = [one.recv(12).split()[1] for one in ends]
+        for one in ends:
+            one.close()
+    assert Counter(codes) == {b"200": MOST_STREAMS, b"503": 8}
+
+
+def test_a_stream_of_a_run_whose_database_goes_away_ends(folder, client, caplog, monkeypatch):
+    def away(self):
+        raise Away("no server answers there")
+
+    monkeypatch.setattr(type(client.app.state.runs["loans"].run.store), "head", property(away))
+    caplog.set_level(logging.INFO)
+    said = client.get("/runs/loans/page/changes")
+    assert (said.status_code, said.text) == (200, "")
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
 
 
 def test_a_part_is_drawn_once_until_the_run_changes(folder):

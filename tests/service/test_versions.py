@@ -47,7 +47,7 @@ def test_promoted_and_rolled_back_between_two_requests(folder, client):
     assert client.post("/runs/loans/versions/newest/promote").json() == {"deciding": newest}
     assert client.get("/runs/loans/versions").json()["promotion"] == "newest"
     assert client.post("/runs/loans/versions/99/promote").status_code == 400
-    for bad in ("99", "x", "1e3", "-1", "9" * 30):
+    for bad in ("99", "x", "1e3", "-1", "9" * 30, "\u0662"):  # an Arabic two
         assert client.get(f"/v2/models/loans/versions/{bad}").status_code == 404
         reply = client.post(f"/v2/models/loans/versions/{bad}/infer", json=tensors(persons(1)))
         assert reply.status_code == 404

@@ -11,9 +11,9 @@ from ffml.tables import open_data, read_late_labels
 KNOWN = {"no": 0, "yes": 1}
 
 
-def labels(frame, **roles):
-    roles = {"task": "month"} | roles
-    return read_late_labels(open_data(frame), id="id", label="paid", known=KNOWN, roles=roles)
+def labels(frame, tasks=(), **roles):
+    given = {"id": "id", "label": "paid", "known": KNOWN, "roles": {"task": "month"} | roles}
+    return read_late_labels(open_data(frame), **given, tasks=tasks)
 
 
 def test_rows_without_a_label_are_left_out():
@@ -28,6 +28,16 @@ def test_a_date_falls_into_the_period_that_is_the_task():
         frame = pd.DataFrame({"id": ["a", "a"], "paid": ["no", "yes"], "when": when})
         found = labels(frame, task="when", by="month", date_format=date_format)
         assert found.tasks == ["2024-09", "2024-10"]
+
+
+def test_a_task_with_a_name_of_its_own_is_no_time():
+    when = ["counter", "2024-09-03", None, "counter"]
+    for column in (when, pd.Categorical(when)):
+        frame = pd.DataFrame({"id": [*"abcd"], "paid": "no", "when": column})
+        found = labels(frame, ["2024-09", "counter"], task="when", by="month")
+        assert found.tasks == ["counter", "2024-09", None, "counter"]
+    with pytest.raises(FFMLError, match="holds 'town', which is no date"):
+        labels(frame.assign(when="town"), ["2024-09", "counter"], task="when", by="month")
 
 
 def test_a_task_is_named_as_in_the_run():

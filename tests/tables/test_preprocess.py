@@ -202,6 +202,20 @@ def test_numbers_written_as_texts_are_read_where_numbers_are_expected():
     assert preprocessor.transform(pd.DataFrame({"age": ["2.5", None]})).tolist() == [[2.5], [1.0]]
 
 
+@pytest.mark.parametrize("spelled", [["True", "False"], ["TRUE", "FALSE"], ["true", "false"]])
+def test_true_and_false_are_the_same_however_they_are_spelled(spelled):
+    """A CSV file that pandas wrote has True, one of Excel has TRUE, and JSON has true."""
+    preprocessor = Preprocessor.fit(pd.DataFrame({"member": [*spelled, "unknown"]}))
+    expected = preprocessor.transform(pd.DataFrame({"member": [*spelled, None]}))
+    assert (expected.sum(1) == [1, 1, 0]).all()
+    for other in ([True, False, None], ["True", "False", None], ["tRUE", "FALSE", None]):
+        assert (preprocessor.transform(pd.DataFrame({"member": other})) == expected).all()
+    both = Preprocessor.fit(pd.DataFrame({"word": ["true", "TRUE", "x"]}))  # told apart on purpose
+    assert both.transform(pd.DataFrame({"word": ["true", "TRUE", "True"]})).sum(1).tolist() == [
+        *(1, 1, 0)
+    ]
+
+
 def fitted(batches, parse):
     """Fit one column batch by batch; all rows are one task."""
     column = ColumnFit("c", parse)

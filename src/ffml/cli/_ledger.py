@@ -43,13 +43,13 @@ def decide(
 
     configure(devices=1)
     opened = open_run(run)
+    favourable = favourable_of(opened.config)  # a run over HTTP has none: nothing is decided then
     frame = opened.decide(people, task=task, query=query, support=support)
     if out is not None:
         write_decisions(frame_batches(frame), out)
     if to is not None:
         deque(write_to_database(frame_batches(frame), to, table), maxlen=0)
     tasks = ", ".join(dict.fromkeys(frame["task"]))
-    favourable = favourable_of(opened.config)
     one = " (decision 1)" if " = " in favourable else ""  # the table may call it 0
     whom = f"{decided(favourable)}{one}"
     share = hundred(frame["decision"].mean())

@@ -66,6 +66,7 @@ def serve(
         "limits": limits,
         "promote": promote,
         "webhook": webhook,
+        "local": host in _LOOPBACK,
     }
 
     def ready(at: str) -> None:

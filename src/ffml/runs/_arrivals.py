@@ -50,6 +50,7 @@ def read_people(
             f"{source.name} has no column {preprocessor.needed(missing[0], 'the model needs')}"
         )
     columns = person_columns(source, data.get("roles") or {}, schema)
+    name = str(task).strip() if task is not None else ""  # as a table's texts are read
     xs, groups, ids = [], [], []
     tasks: list[str | None] = []
     for batch in source.batches(list(dict.fromkeys([*preprocessor.names, *columns.names]))):
@@ -60,7 +61,7 @@ def read_people(
             raise FFMLError(f"{source.name} has a person without an id; give each their own")
         groups.append(persons.groups)
         ids += [] if persons.ids is None else [persons.ids]
-        tasks += [task] * len(batch) if task else persons.tasks
+        tasks += [name] * len(batch) if name else persons.tasks
     if not tasks:
         raise FFMLError(f"{source.name} has no rows to decide about")
     x, codes = np.concatenate(xs), np.concatenate(groups)

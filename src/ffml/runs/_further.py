@@ -64,6 +64,7 @@ def late_labels(run: "Run", data: Any, query: str | None, id: str | None) -> Lab
         label=roles["label"],
         known=config["data"].get("labels", {}),
         roles=roles,
+        tasks=run.store.tasks(),
     )
     values = np.asarray(given.labels, np.int64)
     if name == NUMBER:

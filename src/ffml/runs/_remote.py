@@ -1,11 +1,13 @@
 """A run behind a service: the same methods, over HTTP."""
 
 import json
+import math
 import os
 import urllib.error
 import urllib.request
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from ffml.audit.gate import Finding
 from ffml.base import FFMLError
@@ -13,14 +15,17 @@ from ffml.runs._answer import Answer
 from ffml.runs._labels import LabelsAdded
 from ffml.runs._run import Run
 from ffml.store import Store, VersionRow
-from ffml.tables import open_data
+from ffml.tables import Source, open_data, refuse_unknown, role_texts
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 TOKEN = "FFML_TOKEN"  # the environment's variable
 SECONDS = 600.0  # that an answer may take
 MOST_PEOPLE = 5000  # in one request
+PLAIN = str | int | float | None  # bool is an int
+SAYS = ("id", "task", "probability", "threshold", "decision", "unpriced", "version", "number")
 
 
 class RemoteRun(Run):
@@ -35,7 +40,7 @@ class RemoteRun(Run):
         root, _, name = parts.path.rpartition("/")
         if not name or not root.endswith("/runs") or parts.query or parts.username:
             raise FFMLError("a run over HTTP is at http://host:port/runs/NAME; a token goes apart")
-        self.address = f"{parts.scheme}://{parts.netloc}{root}/{quote(name)}"
+        self.address = f"{parts.scheme}://{parts.netloc}{root}/{quote(unquote(name), safe='')}"
         self._token = token or os.environ.get(TOKEN)
         self._session, self._scorers = None, {}
 
@@ -70,7 +75,8 @@ class RemoteRun(Run):
 
     def check(self, **limits: Any) -> list[Finding]:
         """Compare everybody decided about with limits, see `ffml.audit.gate.check`."""
-        said = self._ask(f"check?{urlencode(limits)}")
+        asked = {n: v for n, v in limits.items() if v is not None and v is not False}
+        said = self._ask(f"check?{urlencode(asked)}")
         return [Finding(**one) for one in said["findings"]]
 
     def decide(self, people: Any, **asked: Any) -> "pd.DataFrame":
@@ -80,7 +86,9 @@ class RemoteRun(Run):
         """
         import pandas as pd
 
-        rows = _rows(people, asked.pop("query", None))
+        rows = _rows(open_data(people, asked.pop("query", None)))
+        if not rows:
+            raise FFMLError("there is nobody to decide about; give a table with a row a person")
         body = {
             name: asked.pop(name) for name in ("task", "support") if asked.get(name) is not None
         }
@@ -91,17 +99,18 @@ class RemoteRun(Run):
             raise FFMLError("over HTTP, decisions are recorded; ask a version at /v2/models")
         path = "adapt" if "support" in body else "decide"
         if "support" in body:
-            body["support"] = _rows(body["support"], None)
+            body["support"] = _rows(open_data(body["support"]))
         said: list[dict[str, Any]] = []
         for start in range(0, len(rows), MOST_PEOPLE):
             own = None if key is None else key if len(rows) <= MOST_PEOPLE else f"{key}/{start}"
             part = body | {"people": rows[start : start + MOST_PEOPLE]}
             said += self._ask(path, part, own)["decisions"]
         frame = pd.DataFrame(said).rename(columns={"decision": "word", "decision_id": "number"})
-        return frame.assign(
-            decision=frame["favourable"].astype(int),
-            probability=frame["probability"].astype("float32"),
-        ).drop(columns="favourable")
+        decision, word = frame["favourable"].astype("int64"), frame["without_fairness"]
+        unpriced = decision.where(word == frame["word"], 1 - decision).mask(word == "-1", -1)
+        probability = frame["probability"].astype("float32")
+        frame = frame.assign(decision=decision, unpriced=unpriced, probability=probability)
+        return frame[[*SAYS]]
 
     def label(
         self, data: Any, *, query: str | None = None, id: str | None = None, correct: bool = False
@@ -111,13 +120,18 @@ class RemoteRun(Run):
         ``id`` names its column of ids, ``"number"`` that of decisions; the column of the label is
         the run's own, and so is that of the task.
         """
-        own = self._ask("columns")
+        own, source = self._ask("columns"), open_data(data, query)
         by, name = ("decision_id", id) if id == "number" else ("id", id or own["id"] or "id")
+        refuse_unknown("id", name, source.columns)
+        refuse_unknown("label", own["label"], source.columns)
         columns = {by: name, "label": own["label"], "task": own["task"]}
         rows = [
             {key: row[column] for key, column in columns.items() if column in row}
-            for row in _rows(data, query)
+            for row in _rows(source)
+            if not _is_missing(row[own["label"]])
         ]
+        if not rows:
+            return LabelsAdded(0, 0, ())
         said = self._ask("labels", {"labels": rows, "correct": correct})
         said |= {"learned": tuple(said["learned"]), "corrections": ()}
         return LabelsAdded(**said)
@@ -129,16 +143,17 @@ class RemoteRun(Run):
 
     def promote(self, number: int | None = None) -> int:
         """Let a version decide from now on; None: always the newest one."""
-        return self._ask(f"versions/{number or 'newest'}/promote", {})["deciding"]
+        version = "newest" if number is None else number
+        return self._ask(f"versions/{version}/promote", {})["deciding"]
 
     def roll_back(self) -> int:
         """Let the version decide that can and came before the one that does; return its number."""
         return self._ask("versions/roll_back", {})["deciding"]
 
-    def forget(self, id: str, tasks: list[str] | None = None) -> int:
+    def forget(self, id: str, tasks: str | list[str] | None = None) -> int:
         """Take a person's id and features out of the ledger; return of how many decisions."""
-        bodies = [{"id": id}] if tasks is None else [{"id": id, "task": task} for task in tasks]
-        return sum(self._ask("forget", body)["forgotten"] for body in bodies)
+        body = {"id": id} if tasks is None else {"id": id, "task": tasks}
+        return self._ask("forget", body)["forgotten"]
 
     def _ask(self, path: str, body: Any = None, key: str | None = None) -> dict[str, Any]:
         headers = {"Content-Type": "application/json"}
@@ -155,22 +170,30 @@ class RemoteRun(Run):
             raise FFMLError(f"no answer from {self.address}; is 'ffml serve' running?") from None
 
 
-def _rows(table: Any, query: str | None) -> list[dict[str, Any]]:
-    """Return a table's rows as JSON values."""
-    source = open_data(table, query)
-    names = list(source.columns)
-    return [row for batch in source.batches(names) for row in _plain(batch.to_pylist())]
+def _rows(source: Source) -> list[dict[str, Any]]:
+    """Return a table's rows as JSON values; what is a time is written as any run reads it."""
+    rows: list[dict[str, Any]] = []
+    for batch in source.batches(list(source.columns)):
+        columns = {name: _values(batch.column(name), name) for name in batch.schema.names}
+        rows += [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+    return rows
 
 
-def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    kinds = (str, int, float, bool, type(None))
-    return [{name: _value(value, kinds) for name, value in row.items()} for row in rows]
+def _values(column: "pa.Array", name: str) -> list[Any]:
+    values = column.to_pylist()
+    if any(isinstance(value, timedelta) for value in values):
+        raise FFMLError(f"column {name!r} holds durations; make numbers of them, such as days")
+    if not all(isinstance(value, PLAIN) for value in values):
+        return role_texts(column, name, "table").to_pylist()
+    if any(isinstance(value, float) and math.isinf(value) for value in values):
+        raise FFMLError(f"column {name!r} holds infinite values; make them missing")
+    return [None if value != value else value for value in values]
 
 
-def _value(value: Any, kinds: tuple[type, ...]) -> Any:
-    if isinstance(value, float) and value != value:
-        return None
-    return value if isinstance(value, kinds) else str(value)
+def _is_missing(value: Any) -> bool:
+    return value is None or not str(value).strip()
 
 
 def _said(error: urllib.error.HTTPError) -> str:

@@ -264,8 +264,14 @@ class Run(Promotion):
 
     # -- the ledger itself -----------------------------------------------------------------------
 
-    def forget(self, id: str, tasks: list[str] | None = None) -> int:
-        """Take a person's id and features out of the ledger; return of how many decisions."""
+    def forget(self, id: str, tasks: str | list[str] | None = None) -> int:
+        """Take a person's id and features out of the ledger; return of how many decisions.
+
+        Args:
+            id: the person's.
+            tasks: in which tasks; None: in all.
+        """
+        tasks = [tasks] if isinstance(tasks, str) else tasks
         with self.learning() as session:
             session.forget(id, tasks)
             return self.store.forget(id, tasks)

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
@@ -13,6 +14,7 @@ from ffml.service._decider import lists_of
 from ffml.service._guard import few_enough, read_json, request_key
 from ffml.service._people import LONGEST, people_table, table
 from ffml.service._served import Served
+from ffml.tables import role_texts
 
 Handler = Callable[[Request, Served, str], Awaitable[Any]]
 
@@ -55,6 +57,10 @@ async def labels(request: Request, served: Served, who: str) -> Any:
     body = await read_json(request, ("labels", "correct"))
     rows, columns = _rows(request, body, "labels"), served.columns
     _refuse_fields(rows)
+    if any(isinstance(row, dict) and {"id", "decision_id"} <= {*row} for row in rows):
+        raise FFMLError(
+            "a label has an id or a decision_id, which may contradict each other; give one"
+        )
     by = next((n for n in ("decision_id", "id") if rows and _all_have(rows, n, "label")), None)
     if by is None:
         raise FFMLError(
@@ -78,10 +84,15 @@ async def labels(request: Request, served: Served, who: str) -> Any:
 async def forget(request: Request, served: Served, who: str) -> Any:
     """Take a person's id and features out of the ledger, in all tasks or in one."""
     body = await read_json(request, ("id", "task"))
-    id, task = _text(body, "id"), _text(body, "task")
+    id, tasks = _text(body, "id"), body.get("task")
     if id is None:
         raise FFMLError("say who is to be forgotten: id")
-    number = await served.learner.call(_learner.forget, id, [task] if task else None)
+    tasks = [tasks] if isinstance(tasks, str) else tasks
+    if tasks is not None and not (
+        isinstance(tasks, list) and tasks and all(isinstance(one, str) for one in tasks)
+    ):
+        raise FFMLError("task is a text or a list of them, or left out")
+    number = await served.learner.call(_learner.forget, id, tasks)
     return {"forgotten": number}
 
 
@@ -137,12 +148,14 @@ def _word(row: Mapping[str, Any], name: str) -> str:
     value = row[name]
     if not isinstance(value, str | int | float) or value == "":
         raise FFMLError(f"{name} of a label is a text or a number")
+    if isinstance(value, bool | float):  # as a table's numbers are read: 7.0 is 7
+        return role_texts(pa.array([value]), name, "label's")[0].as_py()
     return str(value)
 
 
 def _text(body: Mapping[str, Any], name: str) -> str | None:
     value = body.get(name)
-    if value is not None and (not isinstance(value, str) or not value):
+    if value is not None and (not isinstance(value, str) or not value.strip()):
         raise FFMLError(f"{name} is a text, or left out")
     return value
 
@@ -170,7 +183,7 @@ class Endpoint(NamedTuple):
 
 _RUN, _MODEL = "/runs/{run}", "/v2/models/{run}"
 _PERIOD = {
-    "start": "a task, or a time such as 2026-03: from here on",
+    "start": "a task, or a time such as 2026-03: from here on; else the newest 400 periods",
     "end": "a task: up to it; or a time: before it",
     "by": "task, hour, day, month or year",
 }

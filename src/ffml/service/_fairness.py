@@ -31,7 +31,8 @@ def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
     """Return the answer so far, and that of each period.
 
     A period is a task, from ``start`` to ``end`` as `/rounds` names them; or, with ``by`` of an
-    hour, day, month or year, the time at which people were decided about, in UTC.
+    hour, day, month or year, the time at which people were decided about, in UTC. Without ``start``
+    the newest periods are shown.
     """
     by = asked.get("by", "task")
     if by not in ("task", *TIMES):
@@ -39,10 +40,14 @@ def fairness(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
     with run.store.snapshot():
         record, whole = run.record, run.answer
         shown = _by_task(record, asked) if by == "task" else _by_time(run, asked)
-    if len(shown.names) > MOST_PERIODS:
-        raise FFMLError(f"{len(shown.names)} periods are too many; ask for at most {MOST_PERIODS}")
+    if len(shown.names) > MOST_PERIODS and "start" in asked:
+        raise FFMLError(
+            f"{len(shown.names):,} periods are too many; let start and end have at most "
+            f"{MOST_PERIODS} between them, or ask by a longer time"
+        )
     bounds = record.asked or [(notion, None) for notion in record.config["notions"]]
-    periods = [_period(shown, at, record.columns, bounds) for at in range(len(shown.names))]
+    newest = range(max(len(shown.names) - MOST_PERIODS, 0), len(shown.names))
+    periods = [_period(shown, at, record.columns, bounds) for at in newest]
     return {"words": list(sentences(whole)), "answer": whole, "by": by, "periods": periods}
 
 

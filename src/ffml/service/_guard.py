@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("ffml.service")
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
+MOST_WORDS = 600  # letters of a refusal
 MOST_TOKENS = 10_000  # whose rates are remembered
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _LATER = {"Retry-After": "1"}
@@ -93,6 +94,8 @@ async def allowed(request: Request, scope: str = "read") -> list["Served"]:
 async def authorise(request: Request, served: "Served", scope: str) -> str:
     """Return the name of who asks; refuse who may not."""
     rows = await served.tokens()
+    if not rows and not request.app.state.local:  # its last token was removed
+        raise HTTPException(401, "this run has no token, so nobody may ask; see 'ffml token'")
     if not rows:  # served on loopback only: no other site's page may ask through a browser
         host = request.headers.get("host", "")
         if host.rpartition(":")[0] not in LOCAL and host not in LOCAL:
@@ -167,10 +170,17 @@ def problem(request: Request, error: Exception) -> Response:
     words = " ".join(str(error).split())
     for served in request.app.state.runs.values():  # name the run instead of where it is kept
         words = words.replace(served.run.store.name, served.name)
+    words = _short(words)
     if isinstance(error, Away | Busy | Crowded | Stopped):
         LOG.warning(json.dumps({"run": request.path_params.get("run", ""), "unavailable": words}))
         return JSONResponse({"error": words}, 503, _LATER)
     return JSONResponse({"error": words}, 400)
+
+
+def _short(words: str) -> str:
+    """Leave out the middle of a long line, which repeats what was sent; the remedy ends it."""
+    half = MOST_WORDS // 2
+    return words if len(words) <= MOST_WORDS else f"{words[:half]} … {words[-half:]}"
 
 
 def _parsed(body: bytes) -> Any:

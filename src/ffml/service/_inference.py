@@ -79,7 +79,7 @@ async def ready(request: Request, served: Served, who: str) -> Any:
 
 def version_number(text: str) -> int:
     """Read the number of a version."""
-    if not text.isdecimal() or len(text) > 18:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 18:
         raise HTTPException(404, "a version is a number, as /versions lists them, or newest")
     return int(text)
 

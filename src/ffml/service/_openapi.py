@@ -25,8 +25,8 @@ ALIVE: dict[str, Any] = {  # path -> its answer, and the schema of it
         record({"name": TEXT, "version": TEXT, "extensions": listed(TEXT, 0)}),
     ),
     "/v2/health/live": ({"live": True}, record({"live": YES})),
-    "/v2/health/ready": ({"ready": True}, record({"ready": YES})),
 }
+READY = "/v2/health/ready"
 
 
 def document(runs: Mapping[str, Columns]) -> dict[str, Any]:
@@ -41,6 +41,8 @@ def document(runs: Mapping[str, Columns]) -> dict[str, Any]:
             paths.setdefault(path, {})[one.method.lower()] = _operation(name, columns, one)
     for path, (_, reply) in ALIVE.items():
         paths[path] = {"get": {"summary": "Whether it is there.", "responses": _replies(reply)}}
+    ready = _replies(record({"ready": YES}), ["503"])
+    paths[READY] = {"get": {"summary": "Whether all runs can be asked.", "responses": ready}}
     return {
         "openapi": "3.1.0",
         "info": {

@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ffml.report import charts
 from ffml.service._guard import admit, allowed, authorise
@@ -131,31 +132,45 @@ class Streams:
             headers = {"Retry-After": "10"}
             raise HTTPException(503, f"{self.most} pages are open already; close one", headers)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(self._events(state, pause), 200, headers, "text/event-stream")
+        return _Counted(self, self._events(state, pause), 200, headers, "text/event-stream")
 
     async def _events(
         self, state: Callable[[], str], pause: Callable[[], float]
     ) -> AsyncIterator[str]:
-        self.open += 1
-        try:
-            began = said_at = time.monotonic()
-            said = ""
-            while not self._closing and time.monotonic() - began < LONGEST:
+        began = said_at = time.monotonic()
+        said = ""
+        while not self._closing and time.monotonic() - began < LONGEST:
+            try:
                 now = await run_in_threadpool(state)
-                if now != said:
-                    said, said_at = now, time.monotonic()
-                    yield f"data: {json.dumps(now)}\n\n"
-                elif time.monotonic() - said_at > STILL_THERE:
-                    said_at = time.monotonic()
-                    yield ": still there\n\n"
-                await self._wait(max(1.0, pause()))
-        finally:
-            self.open -= 1
+            except Away:  # the page asks again, and is told
+                return
+            if now != said:
+                said, said_at = now, time.monotonic()
+                yield f"data: {json.dumps(now)}\n\n"
+            elif time.monotonic() - said_at > STILL_THERE:
+                said_at = time.monotonic()
+                yield ": still there\n\n"
+            await self._wait(max(1.0, pause()))
 
     async def _wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while not self._closing and (left := end - time.monotonic()) > 0:
             await asyncio.sleep(min(STEP, left))
+
+
+class _Counted(StreamingResponse):
+    """A stream that counts from the moment it is allowed, so that a crowd at once finds no gap."""
+
+    def __init__(self, streams: Streams, *given: Any) -> None:
+        super().__init__(*given)
+        self._streams = streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._streams.open += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._streams.open -= 1
 
 
 def _stream(request: Request, some: list["Served"]) -> Response:

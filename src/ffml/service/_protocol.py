@@ -43,6 +43,9 @@ class Protocol(HttpToolsProtocol):
         self._complete()
         super().on_headers_complete()
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: who asks for another protocol is answered by this one, and writes no log."""
+
     def _begin(self) -> None:
         self._complete()
         self._late = self.loop.call_later(HEAD_SECONDS, self._end)

@@ -93,7 +93,7 @@ COMMON: dict[str, Schema] = {
         {"id": TEXT},
     ),
     "Label": record({"label": VALUE}, all_are(VALUE, "id decision_id") | {"task": WORD})
-    | {"anyOf": [{"required": ["id"]}, {"required": ["decision_id"]}]},
+    | {"oneOf": [{"required": ["id"]}, {"required": ["decision_id"]}]},
 }
 REPLIES: dict[str, Schema] = {
     "labels": record(all_are(WHOLE, "new known corrections") | {"learned": listed(TEXT, 0)}),
@@ -154,6 +154,6 @@ def bodies(name: str) -> dict[str, Schema]:
         "decide": {"oneOf": [record({"person": one}, task), record(people, task)]},
         "labels": record({"labels": listed(ref("Label")) | few}, {"correct": YES}),
         "adapt": record(people | support, task),
-        "forget": record({"id": WORD}, {"task": WORD}),
+        "forget": record({"id": WORD}, {"task": {"anyOf": [WORD, listed(WORD)]}}),
         "infer": {"type": "object", "properties": tensors, "required": ["inputs"]},
     }

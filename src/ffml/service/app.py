@@ -20,10 +20,11 @@ from ffml.service._alarms import Alarms
 from ffml.service._endpoints import ENDPOINTS, Endpoint
 from ffml.service._guard import Limits, Rates, admit, allowed, problem
 from ffml.service._metrics import Meter, exposition, run_samples
-from ffml.service._openapi import ALIVE, document
+from ffml.service._openapi import ALIVE, READY, document
 from ffml.service._page import PAGES, Streams
 from ffml.service._served import Served
 from ffml.service._watch import Watch
+from ffml.store import Away
 
 __all__ = ["Limits", "create_app"]
 
@@ -35,6 +36,7 @@ def create_app(
     limits: Limits | None = None,
     promote: str | None = None,
     webhook: str | None = None,
+    local: bool = True,
 ) -> Starlette:
     """Make the application.
 
@@ -44,6 +46,7 @@ def create_app(
         promote: the rule by which versions come to decide, see `ffml.Run.promote_by`; None leaves
             the rule of each run.
         webhook: an address that is told of alarms.
+        local: only this machine can reach the service, and may ask about a run without tokens.
     """
     limits, meter = limits or Limits(), Meter()
     served = {name: Served(name, at, promote) for name, at in runs.items()}
@@ -62,6 +65,7 @@ def create_app(
     routes = [
         *(Route(one.path, _answer(one), methods=[one.method]) for one in ENDPOINTS),
         *(Route(path, _constant(value)) for path, (value, _) in ALIVE.items()),
+        Route(READY, _ready),
         Route("/openapi.json", _described),
         *(Route(path, page) for path, page in PAGES.items()),
         Route("/metrics", _metrics(meter)),
@@ -74,7 +78,7 @@ def create_app(
         exception_handlers={HTTPException: problem, FFMLError: problem},
     )
     app.state.runs, app.state.limits, app.state.rates = served, limits, Rates(limits.rate)
-    app.state.streams = Streams()
+    app.state.streams, app.state.local = Streams(), local
     app.router.redirect_slashes = False  # it would lead to whatever host who asks has named
     return app
 
@@ -114,6 +118,17 @@ def _metrics(meter: Meter) -> Answer:
 async def _described(request: Request) -> Response:
     """Describe the runs of which who asks has a token."""
     return JSONResponse(document({one.name: one.columns for one in await allowed(request, "")}))
+
+
+async def _ready(request: Request) -> Response:
+    """Say that all runs can be asked, as the protocol wants it; look once a second."""
+    try:
+        for served in request.app.state.runs.values():
+            await served.tokens()
+    except Away:
+        words = "the database of a run is away; ask again"
+        raise HTTPException(503, words, {"Retry-After": "5"}) from None
+    return JSONResponse({"ready": True})
 
 
 def _constant(value: dict[str, Any]) -> Answer:

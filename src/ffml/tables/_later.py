@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ffml.base import FFMLError, Schema, Task
 from ffml.tables._labels import known_values
@@ -63,7 +64,13 @@ class LateLabels(NamedTuple):
 
 
 def read_late_labels(
-    source: Source, *, id: str, label: str, known: dict[str, int], roles: Mapping[str, Any]
+    source: Source,
+    *,
+    id: str,
+    label: str,
+    known: dict[str, int],
+    roles: Mapping[str, Any],
+    tasks: Sequence[str] = (),
 ) -> LateLabels:
     """Read a table of labels; rows without a label are left out.
 
@@ -74,6 +81,8 @@ def read_late_labels(
         known: the label's texts and what they stand for.
         roles: `Roles.to_json` of the run's table. Its column of tasks, or the time whose periods
             are its tasks, is read if the table of labels has it.
+        tasks: names of tasks, which are no times even where tasks are periods: who came one by one
+            may be of a population with a name of its own.
     """
     for part, name in (("id", id), ("label", label)):
         refuse_unknown(part, name, source.columns)
@@ -86,7 +95,7 @@ def read_late_labels(
         raise FFMLError(f"{source.name} has a label without an id; leave that row out")
     codes = known_values(label, {*texts}, known)
     values = np.array([codes[text] for text in texts], np.int32)
-    return LateLabels(ids, values, _task_names(table, task, roles))
+    return LateLabels(ids, values, _task_names(table, task, roles, tasks))
 
 
 def labelled_task(
@@ -198,11 +207,16 @@ def _group_codes(
 
 
 def _task_names(
-    batch: pa.RecordBatch, task: str | None, roles: Mapping[str, Any]
+    batch: pa.RecordBatch, task: str | None, roles: Mapping[str, Any], known: Sequence[str] = ()
 ) -> list[str | None]:
     """Return the task of each row, by its name or by the period of its time."""
     if task is None:
         return [None] * len(batch)
-    if roles.get("by"):
-        return periods(batch.column(task), task, roles["by"], roles.get("date_format")).to_pylist()
-    return role_texts(batch.column(task), task, "task").to_pylist()
+    values, names = batch.column(task), role_texts(batch.column(task), task, "task")
+    if not roles.get("by"):
+        return names.to_pylist()
+    is_time = pc.invert(pc.is_in(names, value_set=pa.array([*known], pa.string())))
+    times = values.filter(is_time)
+    found = iter(periods(times, task, roles["by"], roles.get("date_format")).to_pylist())
+    pairs = zip(names.to_pylist(), is_time.to_pylist(), strict=True)
+    return [next(found) if one_is else name for name, one_is in pairs]

@@ -108,6 +108,7 @@ class Categorical:
             own = self.places(pa.concat_arrays([values.dictionary, pa.nulls(1, pa.string())]))
             return own[np.asarray(values.indices.fill_null(-1))]
         own = texts(pa.array(self.categories, pa.string()))
+        values = _spelled(values, own)
         places = np.asarray(pc.fill_null(pc.index_in(values, value_set=own), -1))
         if self.other:
             new = (places < 0) & np.asarray(values.is_valid())
@@ -120,6 +121,19 @@ class Categorical:
 
 
 Encoder = Numeric | Categorical
+
+
+def _spelled(values: Any, known: pa.Array) -> Any:
+    """Spell true and false as the known texts do: where a CSV file has True, JSON has true.
+
+    >>> _spelled(pa.array(["true", "maybe", None]), pa.array(["False", "True"])).to_pylist()
+    ['True', 'maybe', None]
+    """
+    for word in ("true", "false"):
+        own = known.filter(pc.equal(pc.utf8_lower(known), word))
+        if len(own) == 1:
+            values = pc.if_else(pc.equal(pc.utf8_lower(values), word), own[0], values)
+    return values
 
 
 def encoder_from_json(saved: dict[str, Any]) -> Encoder:
