@@ -187,7 +187,11 @@ def test_files_and_page(tmp_path, run_main):
     files = {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()}
     assert set(files) == {"report.html", "audit.json", "groups.csv"}
     page = files["report.html"].decode()
-    assert "Answer: violated" in page and page.count('role="img"') == 6
+    assert (
+        ">violated</strong> Asked for: demographic parity" in page and page.count('role="img"') == 6
+    )
+    before = page[: page.index('<p class="headline">Of 960 people')]
+    assert "<table" not in before  # what would have to be scrolled on a phone
     assert "&lt;b&gt;north" in page and "<b>north" not in page
     assert "http" not in page.replace("http://www.w3.org", "")
     document = json.loads(files["audit.json"])

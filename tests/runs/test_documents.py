@@ -1,6 +1,7 @@
 """Documents and reasons about a run, against its ledger in plain SQL and its own predictions."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from months import MONTHS, ROLES, SMALL, loans, of, unlabelled
 
 import ffml
 from ffml.base import FFMLError
+from ffml.runs._explain import _note
 
 FRAME = loans(4, 60, apart=8)
 
@@ -128,7 +130,7 @@ def test_refusals(run):
 def test_an_old_version_is_said_to_be_gone(run):
     """The first round was decided before there was a version."""
     found = run.explain(explained(run, MONTHS[0])[0])
-    assert "is not kept" in found.note
+    assert "is not kept any more; the reasons are of version" in found.note
     # The threshold of another rule is not that of this decision.
     assert found.threshold is None and " on without fairness" not in found.lines()[0]
 
@@ -153,3 +155,16 @@ def test_features_that_were_not_kept(tmp_path):
     one, other = model.standardised(two)[:, place]
     assert income.effect == pytest.approx(weights[place] * (one - other), abs=1e-4)
     run.close()
+
+
+@pytest.mark.parametrize(
+    ("decided", "said"),
+    [
+        (3, "decided together with the people of its task, by version 3; the reasons are of the"),
+        (2, "Version 2, which decided, is not kept any more; the reasons are of version 3, at 0.4"),
+    ],
+)
+def test_reasons_of_another_rule_are_said_to_be_so(decided, said):
+    scorer = SimpleNamespace(model=SimpleNamespace(version=3))
+    assert said in _note({"version": decided, "probability": 0.5}, scorer, 0.4)
+    assert _note({"version": decided, "probability": 0.5}, scorer, 0.5) == ""

@@ -55,7 +55,7 @@ class Explanation(NamedTuple):
     typical_score: float
     fairness: float  # what fairness added to it
     reasons: tuple[Reason, ...]  # the largest effect first
-    note: str  # if the state that decided is not kept
+    note: str  # if the rule that decided is not there any more
 
     def lines(self, most: int | None = None) -> list[str]:
         """Say it in words, with so many reasons."""
@@ -227,11 +227,12 @@ def _cut(p: float, score: float) -> float | None:
 def _note(kept: Mapping[str, Any], scorer: Scorer, p: float) -> str:
     if abs(p - kept["probability"]) < SAME:
         return ""
-    return (
-        f"The state that decided (version {kept['version']}, adapted to its task) is not kept; the "
-        f"reasons are those of version {scorer.model.version} for somebody who comes alone, with "
-        f"probability {p:.3f}."
-    )
+    now = scorer.model.version
+    if now == kept["version"]:
+        why = f"This was decided together with the people of its task, by version {now}"
+        return f"{why}; the reasons are of the same version for one who comes alone, at {p:.3f}."
+    why = f"Version {kept['version']}, which decided, is not kept any more"
+    return f"{why}; the reasons are of version {now}, at {p:.3f}."
 
 
 class _Written:
