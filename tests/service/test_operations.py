@@ -14,8 +14,9 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
+import pandas as pd
 import pytest
-from lives import labels
+from lives import ROLES, SETTINGS, ask, labels, month
 from loaned import persons
 from starlette.testclient import TestClient
 
@@ -75,6 +76,34 @@ def test_metrics_are_for_who_may_read(folder):
         assert client.get("/v2/health/ready").status_code == 200
         headers = {"authorization": f"Bearer {token}"}
         assert "ffml_version" in client.get("/metrics", headers=headers).text
+
+
+READERS = [
+    "runs/loans/fairness",
+    "runs/loans/check",
+    "runs/loans/page/parts",
+    "metrics",
+    "page/runs",
+]
+
+
+@pytest.mark.parametrize("path", READERS)
+def test_who_looks_first_at_a_raised_alarm_sees_it_and_it_is_kept(path, tmp_path):
+    """A page is read at one moment, in which nothing can be written: it is kept right after."""
+    past = pd.concat([month(1), month(2)])
+    ffml.run(past, out=tmp_path / "loans", max_gap=0.05, **ROLES, **SETTINGS).close()
+    people = [
+        {"person": f"p{n}", "sex": "FM"[n % 2], "income": (10.0, 90.0)[n % 2]} for n in range(400)
+    ]
+    with TestClient(create_app({"loans": str(tmp_path / "loans")}), "http://localhost") as client:
+        client.post("/runs/loans/decide", json={"people": people, "task": "counter"})
+        said = client.get(path)
+        assert said.status_code == 200, said.text
+        [(kept,)] = ask(tmp_path / "loans", "select value from run where key = 'alarms'")
+        [alarm] = json.loads(kept)
+        assert alarm["task"] == "counter" and alarm["evidence"] > alarm["needed"]
+        assert client.get(path).status_code == 200
+    assert ffml.open(tmp_path / "loans", write=False).verify().sound
 
 
 class Hears(BaseHTTPRequestHandler):

@@ -104,3 +104,17 @@ def test_a_folder_has_one_process(folder):
     assert isinstance(shown.exception, FFMLError) and "keep the run in PostgreSQL" in str(
         shown.exception
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (["--port", "99999"], "port 99999 (ports are numbers from 0 to 65535)"),
+        (["--port", "-1"], "choose another --port"),
+        (["--rate", "0"], "--rate must be above 0"),
+        (["--rate", "nan"], "--rate must be above 0"),
+    ],
+)
+def test_what_nobody_could_be_served_by_is_refused(folder, wrong, words):
+    said = CliRunner().invoke(app, ["serve", str(folder), *wrong]).exception
+    assert isinstance(said, FFMLError) and words in str(said)

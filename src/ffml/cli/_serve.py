@@ -57,6 +57,8 @@ def serve(
         _demo(play, host, port)
         return
     refuse_below_one(workers=workers)
+    if rate is not None and not rate > 0:
+        raise FFMLError(f"--rate must be above 0, such as 100, got {rate:g}")
     named = _named(runs or [])
     _refuse_bare(named, host)
     _refuse_files(named, workers)

@@ -1,6 +1,8 @@
 """The answer of a run, from everybody in its ledger."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ffml.audit.record import RunRecord, read_record
@@ -29,15 +31,18 @@ def needs_labels(config: "RunConfig") -> bool:
     return any(NOTIONS.get(notion, (None,)) != (None,) for notion in config.notions)
 
 
-def keep_alarms(store: Store, ledger: Transaction | None = None) -> None:
+def keep_alarms(
+    store: Store, ledger: Transaction | None = None, shown: Sequence[dict[str, Any]] = ()
+) -> None:
     """Write alarms that were raised to the ledger: what was raised once stands.
 
     Args:
         store: the ledger.
         ledger: a transaction that has begun; None: one of its own.
+        shown: alarms that somebody was shown a moment ago; they stand too.
     """
     record = read_record(store)
-    raised = raised_in(answer_of(record))
+    raised = raised_in(answer_of(record._replace(raised=[*record.raised, *shown])))
     if raised == record.raised:
         return
     own = store.transaction("answer", "an alarm was raised")
@@ -50,8 +55,9 @@ def keep_shown(store: Store, record: RunRecord, shown: Answer) -> None:
 
     Tasks whose people come one by one still grow, and evidence in them may shrink again.
     """
-    if store.writable and raised_in(shown) != record.raised:
-        keep_alarms(store)
+    raised = raised_in(shown)
+    if store.writable and raised != record.raised:
+        store.afterwards(partial(keep_alarms, store, shown=raised))
 
 
 def raised_in(found: Answer) -> list[dict[str, Any]]:

@@ -104,9 +104,10 @@ def _bound(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         bound.close()
+        why = getattr(error, "strerror", "ports are numbers from 0 to 65535")
         raise FFMLError(
-            f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port"
+            f"cannot listen on {host}, port {port} ({why}); choose another --port"
         ) from None
     return bound

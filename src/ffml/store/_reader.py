@@ -1,7 +1,7 @@
 """What can be asked of a run: by anybody, and never waiting for who writes."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -42,8 +42,23 @@ class Reader:
         if getattr(self._local, "connection", None) is not None:
             yield self
             return
-        with self._base.explained(), self._connected(write=False):
-            yield self
+        later: list[Callable[[], None]] = []
+        self._local.later = later
+        try:
+            with self._base.explained(), self._connected(write=False):
+                yield self
+        finally:
+            self._local.later = None
+        for function in later:
+            function()
+
+    def afterwards(self, function: Callable[[], None]) -> None:
+        """Call a function that writes: once the snapshot of this thread has ended, or now."""
+        later = getattr(self._local, "later", None)
+        if later is None:
+            function()
+        else:
+            later.append(function)
 
     def document(self, key: str) -> Any:
         """Return a document by its name; None if there is none."""
