@@ -108,7 +108,8 @@ def test_the_fact_is_said_first_and_the_rule_after_it():
     assert rule.low < rule.value < rule.high and verdict([fact, rule]) == MET
     assert fact.words.startswith("Of 960,000 people decided so far, 4")
     assert rule.words.startswith(
-        "Kept: in these tasks and in those to come, the lowest rate is at l"
+        "Kept: in these tasks, and in those to come if they are like them, the lowest rate is"
+        " typically at least "
     )
 
 

@@ -396,6 +396,26 @@ def test_of_several_groups_those_are_named_of_whom_least_can_be_told():
     )
 
 
+def test_kept_is_no_more_than_what_is_known_of_these_tasks():
+    """Large tasks are close to the bound, and who is in which hides it from the pooled rates."""
+    rng = np.random.default_rng(0)
+    large = rng.random(40) < 0.4
+    people = np.where(large, rng.integers(3000, 6000, 40), rng.integers(300, 600, 40))
+    gap = np.where(large, rng.uniform(0.05, 0.06, 40), rng.uniform(-0.02, 0.02, 40))
+    level, share = np.where(large, [[0.5], [0.45]], [[0.2], [0.65]])
+    sizes = (people * np.stack([1 - share, share])).astype(int).T
+    chosen = (sizes * np.stack([level - gap / 2, level + gap / 2], 1)).round().astype(int)
+    tables = np.zeros((40, 2, 3, 2), int)
+    tables[:, :, 2] = np.stack([sizes - chosen, chosen], -1)
+    found = of_sex(tables)
+    (notion,) = found["notions"]
+    within = (gap * sizes.prod(1) / sizes.sum(1)).sum() / (sizes.prod(1) / sizes.sum(1)).sum()
+    high = notion["rule"]["so_far"]["high"]
+    assert notion["fact"]["gap"] < 0.025 and within > 0.047 and high > 0.05
+    assert notion["rule"]["high"] < 0.05 and notion["verdict"] == UNCLEAR
+    assert f"on average within {100 * high:.1f} points" in words.rule_sentence(found, notion)
+
+
 FEW = SensitiveColumn("race", tuple("ABCDEFGHIJKL"))
 
 

@@ -26,8 +26,11 @@ def rule_sentence(answer: Mapping[str, Any], notion: Mapping[str, Any]) -> str:
     if verdict == NOT_KEPT:
         return f"Not kept: {_why_not(notion, here)}."
     if verdict == KEPT:
-        whose = "in these tasks and in those to come" if answer["by_task"] else here
-        return f"Kept: {whose}, {_within(notion, rule)}."
+        both = {"high": max(rule["high"], rule["so_far"]["high"])}
+        if not answer["by_task"]:
+            return f"Kept: {here}, {_within(notion, both)}."
+        whose = "in these tasks, and in those to come if they are like them"
+        return f"Kept: {whose}, {_within(notion, both, 'typically ')}."
     if verdict == SO_FAR:
         sentence = f"Kept so far: {here}, {_within(notion, rule['so_far'], mean)}"
         why = _why_not_to_come(rule, limit)

@@ -16,8 +16,7 @@ The verdict follows, the first that applies:
 - **not kept**: the alarm was raised, or one of the two intervals lies wholly beyond the bound, be
   it that of a group too small to be compared otherwise;
 - **cannot be measured**: it needs labels, and these are of selected people;
-- **kept**: the fact and the typical gap are within the bound, and so is all of the interval about
-  tasks to come;
+- **kept**: the fact and the typical gap are within the bound, and so is all of both intervals;
 - **kept so far**: the fact and the typical gap are within the bound, and so is all of the interval
   about more people of these tasks; of those to come it cannot be told;
 - **cannot be told yet**: all else.
@@ -70,9 +69,9 @@ def verdict(evidence: Evidence) -> str:
         return UNMEASURABLE
     if not math.isfinite(fact) or is_beyond(max(fact, evidence.typical), most):
         return UNCLEAR
-    if evidence.to_come.high <= most:
-        return KEPT
-    return SO_FAR if evidence.so_far.high <= most else UNCLEAR
+    if not evidence.so_far.high <= most:  # NaN is not
+        return UNCLEAR
+    return KEPT if evidence.to_come.high <= most else SO_FAR
 
 
 def most_apart(bound: float | Ratio | None) -> float:
