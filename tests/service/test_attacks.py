@@ -162,9 +162,11 @@ def test_a_service_that_others_reach_is_closed_once_its_last_token_is_removed(fo
 
     def made(**given):
         asked.update(given)
-        raise FFMLError("made")
+        raise FFMLError("that is all")
 
     monkeypatch.setattr("ffml.service.app.create_app", made)
+    monkeypatch.setattr("ffml.service.server.set_up", lambda: None)  # logs of this process
+    monkeypatch.setattr("signal.signal", lambda *_: None)
     for host, local in (("0.0.0.0", False), ("127.0.0.1", True)):
         CliRunner().invoke(cli, ["serve", str(folder), "--host", host])
         assert asked["local"] is local
