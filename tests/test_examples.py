@@ -130,5 +130,5 @@ def test_the_skeleton_is_a_plugin(run_main, tmp_path):
     small = sets("rounds=2", "shots=10", "lr=0.05", "tasks_per_round=2")
     code, out, err = run_main("run", "synthetic", *words, *small, "--out", "run")
     METHODS.pop("skeleton", None)
-    assert (code, err) == (0, "") and "skeleton on synthetic" in out
+    assert (code, err) == (0, "") and "method: skeleton" in out
     assert json.loads((tmp_path / "run" / "config.json").read_text())["method"] == "skeleton"
